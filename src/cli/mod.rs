@@ -1,0 +1,55 @@
+//! The command line. `main` is a short match; each subcommand parses, reads, runs, prints.
+
+mod list;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workload::Suite;
+
+#[derive(Parser)]
+#[command(name = "primitives", version, about)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// List the primitives and operations
+    List(list::Args),
+}
+
+/// What a subcommand concluded; becomes the exit status.
+pub(crate) enum Outcome {
+    /// 0: fine.
+    Fine,
+    /// 1: a check that was asked for said no.
+    Refuted,
+}
+
+/// Parses the process's arguments, runs the subcommand on `suite` and returns its exit status:
+/// 0 fine, 1 a check said no, 2 the call or its input was wrong.
+pub fn main(suite: &Suite) -> ExitCode {
+    let args = Args::parse();
+    let outcome = match args.command {
+        Command::List(args) => list::run(&args, suite),
+    };
+    match outcome {
+        Ok(Outcome::Fine) => ExitCode::SUCCESS,
+        Ok(Outcome::Refuted) => ExitCode::from(1),
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|io| io.kind() == std::io::ErrorKind::BrokenPipe)
+}

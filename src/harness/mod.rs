@@ -1,0 +1,3 @@
+//! How time is measured: clock, calibration, plan, run loop, allocation, fresh processes, self-check.
+
+pub mod clock;

@@ -1,0 +1,25 @@
+//! Holds sampled profiles against what the work costs.
+//!
+//! A sampling profiler says where time goes and can be wrong without looking unsure. This crate times
+//! each *primitive* end to end, counts how often an *operation* calls it, multiplies, and then settles
+//! who is right by changing the amount of work and watching the clock.
+//!
+//! Modules in reading order; each uses only those above it.
+#![warn(missing_docs)]
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
+pub mod boundary;
+#[cfg(feature = "cli")]
+pub mod cli;
+pub mod crosscheck;
+pub mod harness;
+pub mod operation;
+pub mod primitive;
+pub mod profile;
+pub mod record;
+pub mod stats;
+pub mod unit;
+pub mod workload;
+
+pub use boundary::Boundary;
+pub use workload::{Suite, Workload};
