@@ -19,6 +19,7 @@ pub mod profile;
 pub mod record;
 pub mod stats;
 pub mod unit;
+pub mod warning;
 pub mod workload;
 
 pub use boundary::Boundary;

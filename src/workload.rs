@@ -207,13 +207,6 @@ impl Suite {
         Self::default()
     }
 
-    /// The primitives and operations that this crate was built with.
-    pub fn builtin() -> Self {
-        let mut workloads = crate::primitive::all();
-        workloads.extend(crate::operation::all());
-        Self { workloads }
-    }
-
     /// The suite with one more workload.
     #[must_use]
     pub fn with(mut self, workload: Workload) -> Self {

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::stats::Estimate;
+use crate::warning::Warning;
 
 /// One operation explained by its primitives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -64,15 +65,4 @@ pub enum FramePattern {
     Regex(String),
     /// A glob over the module.
     Module(String),
-}
-
-/// Something to distrust, with what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warning {
-    /// Short fixed code, kebab case.
-    pub code: String,
-    /// What was seen, in one sentence.
-    pub message: String,
-    /// What to do about it, in one sentence.
-    pub remedy: String,
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::crosscheck::explanation::Warning;
+use crate::warning::Warning;
 use crate::workload::Kind;
 
 /// The schema version that this build writes. Readers refuse a newer one.
