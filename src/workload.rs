@@ -32,7 +32,7 @@ pub struct WorkloadError {
 pub struct Digest(pub u64);
 
 impl Digest {
-    /// The fingerprint of some bytes (FNV-1a, 64 bits).
+    /// The fingerprint of some bytes: FNV-1a over 8-byte words, the last padded with its length.
     pub fn of(bytes: &[u8]) -> Self {
         Self(0xcbf2_9ce4_8422_2325).with(bytes)
     }
@@ -40,8 +40,23 @@ impl Digest {
     /// This fingerprint continued over more bytes.
     #[must_use]
     pub fn with(self, bytes: &[u8]) -> Self {
-        Self(bytes.iter().fold(self.0, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)))
+        let mut words = bytes.chunks_exact(8);
+        let mut hash = self.0;
+        for word in &mut words {
+            hash = fold(hash, u64::from_le_bytes(word.try_into().expect("a chunk of 8 has 8 bytes")));
+        }
+        let rest = words.remainder();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        last[7] = rest.len() as u8;
+        Self(fold(hash, u64::from_le_bytes(last)))
     }
+}
+
+/// One FNV-1a step over a word, with the high half folded down because multiplication only carries up.
+fn fold(hash: u64, word: u64) -> u64 {
+    let product = (hash ^ word).wrapping_mul(0x0100_0000_01b3);
+    product ^ (product >> 32)
 }
 
 /// A prepared instance of a workload. The clock runs around [`Fixture::run`] only.
@@ -357,6 +372,19 @@ mod tests {
         };
         assert_eq!(run(3..9), run(3..9));
         assert_ne!(run(3..9), run(4..10));
+    }
+
+    #[test]
+    fn fingerprints_tell_every_bit_and_length_apart() {
+        let mut seen = std::collections::HashSet::new();
+        for length in 0..20 {
+            assert!(seen.insert(Digest::of(&vec![0; length])), "length {length}");
+            for bit in 0..length * 8 {
+                let mut bytes = vec![0; length];
+                bytes[bit / 8] |= 1 << (bit % 8);
+                assert!(seen.insert(Digest::of(&bytes)), "bit {bit} of length {length}");
+            }
+        }
     }
 
     #[test]
