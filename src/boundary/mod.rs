@@ -1,15 +1,104 @@
 //! The boundary: the call site that counts, times, repeats or replays a primitive inside an operation.
+//!
+//! Put a static [`Boundary`] around each suspect and run the operation in one of the modes below. A mode
+//! holds for one run on the calling thread and is restored when the run ends, by return or by panic.
+//! Outside any run a call costs one relaxed load and a branch; the feature `boundary-off` removes those.
+//!
+//! ```
+//! use countercheck::{Boundary, boundary};
+//!
+//! static MIX: Boundary = Boundary::new("mix");
+//! static FOLD: Boundary = Boundary::new("fold");
+//!
+//! fn operation(seed: u64) -> u64 {
+//!     let mix = |i: u64| MIX.call_on(&[&(seed ^ i).to_le_bytes()], || (seed ^ i).wrapping_mul(0x9e37_79b9));
+//!     let mixed = mix(0) ^ mix(1) ^ mix(2);
+//!     FOLD.call(|| mixed ^ (mixed >> 7))
+//! }
+//!
+//! let (output, counts) = boundary::count(|| operation(7));
+//! # if !boundary::COMPILED_OUT {
+//! assert_eq!(counts.of("mix"), 3);
+//! assert_eq!(counts.of("fold"), 1);
+//!
+//! // The recorded outputs stand in for the computation; other work than recorded is an error.
+//! let (_, recording) = boundary::record(|| operation(7));
+//! let replayed = boundary::replay(&recording, &boundary::Selection::all(), || operation(7));
+//! assert_eq!(replayed, Ok(output));
+//! assert!(boundary::replay(&recording, &boundary::Selection::all(), || operation(8)).is_err());
+//! # }
+//! ```
+
+mod recording;
+mod registry;
+mod run;
+mod state;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+pub use recording::{Recording, ReplayError};
+pub use registry::{Known, known};
+pub use run::{
+    Capture, CapturedCall, Clock, Counts, Nested, Selection, Traced, capture, count, dose, record, replay, shadow,
+    trace,
+};
+
+/// Whether this build has the feature `boundary-off`: every mode then runs the operation and sees nothing.
+pub const COMPILED_OUT: bool = cfg!(feature = "boundary-off");
+
+/// Runs a primitive on inputs in the form in which [`Boundary::call_on`] names them, and returns some word
+/// of the output, so that one call can be made to wait for another.
+pub type Rerun = fn(&[&[u8]]) -> u64;
 
 /// A named call site of a primitive. Declare it `static` and put it around a pure call.
+///
+/// Several boundaries may share a name; they are one primitive.
 #[derive(Debug)]
 pub struct Boundary {
     name: &'static str,
+    frames: &'static [&'static str],
+    rerun: Option<Rerun>,
+    purity: Purity,
+    /// Index in the registry plus one; 0 until the first call within a run.
+    id: AtomicU32,
+    /// Calls by threads that were in no run while another thread was.
+    foreign: AtomicU64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purity {
+    Pure,
+    Stateful,
 }
 
 impl Boundary {
     /// A boundary for the primitive of this name.
     pub const fn new(name: &'static str) -> Self {
-        Self { name }
+        Self { name, frames: &[], rerun: None, purity: Purity::Pure, id: AtomicU32::new(0), foreign: AtomicU64::new(0) }
+    }
+
+    /// The same with the functions that belong to the primitive, by full path, so that a profile's
+    /// samples can be attributed to it. The closures seen in counting runs are known without this.
+    #[must_use]
+    pub const fn frames(mut self, frames: &'static [&'static str]) -> Self {
+        self.frames = frames;
+        self
+    }
+
+    /// The same with a function that runs the primitive alone on captured inputs, so that its unit cost
+    /// is measured on the sizes that an operation really uses.
+    #[must_use]
+    pub const fn rerun(mut self, rerun: Rerun) -> Self {
+        self.rerun = Some(rerun);
+        self
+    }
+
+    /// The same for a call that is not pure, such as a random source: counted and traced, never dosed
+    /// or replayed.
+    #[must_use]
+    pub const fn stateful(mut self) -> Self {
+        self.purity = Purity::Stateful;
+        self
     }
 
     /// The primitive's name.
@@ -17,16 +106,41 @@ impl Boundary {
         self.name
     }
 
-    /// Runs the closure. It must be pure: same output each time, no effect besides.
+    /// Runs the closure. It must be pure: same output each time, no effect besides. Replay can then check
+    /// the order of calls but not that they are on the recorded inputs; [`Boundary::call_on`] lets it.
     #[inline]
     pub fn call<T: Clone + 'static>(&'static self, body: impl Fn() -> T) -> T {
-        body()
+        self.call_on(&[], body)
     }
 
     /// Like [`Boundary::call`], with the inputs named so that replay can check them and costs can be
     /// matched to their sizes.
     #[inline]
-    pub fn call_on<T: Clone + 'static>(&'static self, _inputs: &[&[u8]], body: impl Fn() -> T) -> T {
-        body()
+    pub fn call_on<T: Clone + 'static>(&'static self, inputs: &[&[u8]], body: impl Fn() -> T) -> T {
+        if COMPILED_OUT || state::nothing_runs() {
+            return body();
+        }
+        self.call_in_run(inputs, body)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn call_in_run<T: Clone + 'static, F: Fn() -> T>(&'static self, inputs: &[&[u8]], body: F) -> T {
+        state::call(self, self.registered(), inputs, std::any::type_name::<F>(), body)
+    }
+
+    /// The primitive's index in the registry.
+    fn registered(&'static self) -> usize {
+        match self.id.load(Ordering::Relaxed) {
+            0 => {
+                let index = registry::register(self);
+                self.id.store(index as u32 + 1, Ordering::Relaxed);
+                index
+            }
+            id => id as usize - 1,
+        }
     }
 }
+
+#[cfg(all(test, not(feature = "boundary-off")))]
+mod tests;
