@@ -1,6 +1,8 @@
 //! Statistics: estimates with intervals, quantiles, resampling, comparisons and fits. Pure functions
 //! of the data and, where they resample, of a seed.
 
+pub mod changepoint;
+
 use serde::{Deserialize, Serialize};
 
 /// A point estimate with its interval. `low` and `high` are `None` where the data do not support one.
