@@ -24,3 +24,8 @@ pub mod workload;
 
 pub use boundary::Boundary;
 pub use workload::{Suite, Workload};
+
+/// The examples in the documentation compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/ARCHITECTURE.md")]
+mod architecture {}
