@@ -2,8 +2,18 @@
 //! of the data and, where they resample, of a seed.
 
 pub mod changepoint;
+pub mod fit;
+pub mod order;
+pub mod paired;
+pub mod resample;
+pub mod scaling;
+pub mod serial;
+pub mod special;
 
 use serde::{Deserialize, Serialize};
+
+/// The confidence level of every interval in this crate.
+pub const CONFIDENCE: f64 = 0.95;
 
 /// A point estimate with its interval. `low` and `high` are `None` where the data do not support one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
