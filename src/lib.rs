@@ -13,6 +13,8 @@ pub mod boundary;
 pub mod cli;
 pub mod crosscheck;
 pub mod harness;
+#[cfg(feature = "import")]
+pub mod import;
 pub mod operation;
 pub mod primitive;
 pub mod profile;

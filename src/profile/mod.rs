@@ -3,10 +3,15 @@
 //! Stacks are root first. Every reader in [`crate::import`] and every sampler ends here, and this is the
 //! only form that attribution, flamegraphs and writers know.
 
+mod check;
+
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
+
+pub use check::Inconsistent;
 
 /// Index of a frame in [`Profile::frames`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -248,7 +253,13 @@ pub struct Builder {
     stack_ids: FxHashMap<(Option<StackId>, FrameId), StackId>,
     thread_ids: FxHashMap<String, ThreadId>,
     note_ids: FxHashMap<String, usize>,
+    cached: FxHashMap<Box<[u8]>, FrameId>,
+    keep: Option<usize>,
+    merged: Option<FxHashMap<MergeKey, usize>>,
 }
+
+/// Samples are merged where these are equal: the stack, the thread and which weights are not zero.
+type MergeKey = (Option<StackId>, Option<ThreadId>, u64);
 
 impl Builder {
     /// A builder for samples with these weights.
@@ -292,10 +303,59 @@ impl Builder {
         id
     }
 
+    /// The frame that these bytes stand for; `make` is asked only for bytes that were not seen before.
+    pub fn cached_frame(&mut self, bytes: &[u8], make: impl FnOnce(&[u8]) -> Frame) -> FrameId {
+        if let Some(id) = self.cached.get(bytes) {
+            return *id;
+        }
+        let id = self.frame(make(bytes));
+        // A cache, not a store: it must not grow with the input.
+        if self.cached.len() >= 1 << 18 {
+            self.cached.clear();
+        }
+        self.cached.insert(bytes.into(), id);
+        id
+    }
+
+    /// From `samples` samples on, merges those of equal stack and thread and forgets their times, so that
+    /// memory grows with the distinct stacks and not with the length of the recording.
+    pub fn keep_at_most(&mut self, samples: usize) {
+        self.keep = Some(samples);
+    }
+
+    /// Adds a weight type to those known so far; samples already added weigh zero in it.
+    pub fn weight_type(&mut self, weight: WeightType) -> usize {
+        self.profile.weight_types.push(weight);
+        for sample in &mut self.profile.samples {
+            sample.weights.push(0.0);
+        }
+        self.profile.weight_types.len() - 1
+    }
+
     /// Adds a sample.
     pub fn sample(&mut self, sample: StackSample) {
         debug_assert_eq!(sample.weights.len(), self.profile.weight_types.len());
+        if let Some(merged) = &mut self.merged {
+            merge(&mut self.profile.samples, merged, sample);
+            return;
+        }
         self.profile.samples.push(sample);
+        if self.keep.is_some_and(|keep| self.profile.samples.len() > keep) {
+            let mut merged = FxHashMap::default();
+            let before = std::mem::take(&mut self.profile.samples);
+            let times = before.iter().filter(|sample| sample.time_ns.is_some()).count() as u64;
+            for sample in before {
+                merge(&mut self.profile.samples, &mut merged, sample);
+            }
+            self.merged = Some(merged);
+            if times > 0 {
+                self.note(
+                    "times-forgotten",
+                    "too many samples to keep the time of each: equal stacks are merged",
+                    times,
+                );
+            }
+        }
     }
 
     /// Adds to the note with this code; the first message of a code stays.
@@ -321,6 +381,25 @@ impl Builder {
     /// The finished profile.
     pub fn finish(self) -> Profile {
         self.profile
+    }
+}
+
+fn merge(samples: &mut Vec<StackSample>, merged: &mut FxHashMap<MergeKey, usize>, mut sample: StackSample) {
+    let weighs =
+        sample.weights.iter().take(64).enumerate().fold(0, |bits, (at, weight)| bits | u64::from(*weight != 0.0) << at);
+    match merged.entry((sample.stack, sample.thread, weighs)) {
+        Entry::Vacant(vacant) => {
+            sample.time_ns = None;
+            vacant.insert(samples.len());
+            samples.push(sample);
+        }
+        Entry::Occupied(at) => {
+            let sum = &mut samples[*at.get()];
+            sum.count = sum.count.zip(sample.count).map(|(a, b)| a.saturating_add(b));
+            for (sum, weight) in sum.weights.iter_mut().zip(sample.weights) {
+                *sum += weight;
+            }
+        }
     }
 }
 

@@ -1,0 +1,191 @@
+//! Sampled profiles in: detection by content, then one reader per format.
+
+pub(crate) mod json;
+
+pub mod folded;
+
+use std::io::Read;
+
+use super::Detection;
+use super::error::{ImportError, Position, excerpt};
+use super::input::{Input, Limits};
+use crate::profile::Profile;
+
+/// How to read a profile.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Read as the format of this name, whatever detection says.
+    pub format: Option<String>,
+    /// What the input may cost.
+    pub limits: Limits,
+    /// From this many samples on, equal stacks are merged and their times forgotten (a note says so).
+    pub keep_samples: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { format: None, limits: Limits::default(), keep_samples: 400_000 }
+    }
+}
+
+/// A format that can be read.
+pub struct Format {
+    /// Its name, as `--from` takes it and [`crate::profile::Provenance::format`] holds it.
+    pub name: &'static str,
+    /// What it is, for people.
+    pub description: &'static str,
+    detect: fn(&[u8]) -> Detection,
+    read: fn(Input<'_>, &Options) -> Result<Profile, ImportError>,
+}
+
+/// Every format that can be read, the more certain detections first.
+pub const FORMATS: &[Format] = &[folded::FORMAT];
+
+/// Reads a profile of any known format from `reader`, unpacking it first.
+///
+/// # Errors
+/// See [`ImportError`]: another kind of file, a known format broken, a version not read, nothing in it.
+pub fn read(reader: impl Read, options: &Options) -> Result<Profile, ImportError> {
+    let input = Input::open(reader, options.limits)?;
+    if input.head().is_empty() {
+        return Err(ImportError::NoSamples { why: "the input is empty (0 bytes); expected a profile".into() });
+    }
+    let input = if json::looks_like(input.head()) { Input::from(input.bytes()?) } else { input };
+    let format = choose(input.head(), options)?;
+    let profile = (format.read)(input, options)?;
+    if let Err(broken) = profile.check() {
+        return Err(ImportError::malformed(format.name, Position::Whole, broken.to_string(), "a consistent profile"));
+    }
+    Ok(profile)
+}
+
+/// The format of an unpacked input, judged by its first 64 KiB (JSON: by all of it).
+///
+/// # Errors
+/// When no format takes it for its own, or when the one asked for does not and another surely does.
+pub fn choose(head: &[u8], options: &Options) -> Result<&'static Format, ImportError> {
+    let mut best: (Detection, Option<&Format>) = (Detection::No, None);
+    for format in FORMATS {
+        let detection = (format.detect)(head);
+        if detection > best.0 {
+            best = (detection, Some(format));
+        }
+    }
+    let Some(name) = &options.format else {
+        return best.1.ok_or_else(|| unrecognised(head));
+    };
+    let Some(asked) = FORMATS.iter().find(|format| format.name == name) else {
+        let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
+        return Err(ImportError::Unsupported {
+            what: format!("the format {name:?}"),
+            why: format!("known are {}", names.join(", ")),
+        });
+    };
+    match best {
+        (Detection::Yes, Some(found)) if (asked.detect)(head) == Detection::No => {
+            let found = format!("{} ({})", found.description, found.name);
+            let expected = format!("{}; pass the file as it is, without naming a format", asked.description);
+            Err(ImportError::malformed(asked.name, Position::Whole, found, expected))
+        }
+        _ => Ok(asked),
+    }
+}
+
+fn unrecognised(head: &[u8]) -> ImportError {
+    if let Some((what, why)) = known_but_unread(head) {
+        return ImportError::Unsupported { what: what.into(), why: why.into() };
+    }
+    let descriptions: Vec<_> = FORMATS.iter().map(|format| format.description).collect();
+    ImportError::Unrecognised { expected: descriptions.join(", "), found: describe(head) }
+}
+
+/// Formats that people do bring, named so that they know what to bring instead.
+fn known_but_unread(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let word = |at: usize, size: usize| -> Option<u64> {
+        let bytes = head.get(at * size..(at + 1) * size)?;
+        Some(bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
+    };
+    // gperftools' legacy CPU profile: header count 0, header words 3, version 0, period in microseconds, 0.
+    let is_legacy = |size| word(0, size) == Some(0) && word(1, size) == Some(3) && word(2, size) == Some(0);
+    if is_legacy(8) || is_legacy(4) {
+        return Some((
+            "the legacy gperftools CPU profile",
+            "it holds bare addresses; convert it with the program at hand: pprof -proto PROGRAM FILE",
+        ));
+    }
+    let starts = |prefix: &str| head.starts_with(prefix.as_bytes());
+    if starts("heap profile:") || starts("--- heap") || starts("--- contention") || starts("--- growth") {
+        return Some((
+            "the legacy gperftools text profile",
+            "it holds bare addresses; convert it with the program at hand: pprof -proto PROGRAM FILE",
+        ));
+    }
+    if starts("goroutine profile:") || starts("threadcreate profile:") {
+        return Some(("Go's debug text profile", "fetch it without debug=1 to get pprof protobuf"));
+    }
+    if starts("\x7fELF") || starts("MZ") || head.starts_with(&[0xcf, 0xfa, 0xed, 0xfe]) {
+        return Some(("a program or library", "profile it, and bring the profile"));
+    }
+    if starts("PK\x03\x04") {
+        return Some(("a zip archive", "unpack it first"));
+    }
+    if starts("<?xml") || starts("<svg") || starts("<!DOCTYPE") {
+        return Some(("an SVG, XML or HTML document", "a picture of a profile has lost its stacks; bring its source"));
+    }
+    if starts("# To display the perf.data header info") {
+        return Some(("the text of perf report", "it holds no stacks; bring perf.data or the text of perf script"));
+    }
+    None
+}
+
+fn describe(head: &[u8]) -> String {
+    if json::looks_like(head) {
+        let outline = json::outline(head);
+        let kind = if outline.is_array { "a JSON array whose first element has" } else { "a JSON object with" };
+        let keys: Vec<_> = outline.keys.iter().take(8).map(|key| excerpt(key)).collect();
+        return if keys.is_empty() {
+            "JSON without keys".into()
+        } else {
+            format!("{kind} the keys {}", keys.join(", "))
+        };
+    }
+    let looked_at = &head[..head.len().min(512)];
+    if looked_at.iter().any(|byte| *byte < 9) {
+        let bytes: Vec<_> = head.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        return format!("binary data beginning {}", bytes.join(" "));
+    }
+    let line = head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or(head);
+    format!("text whose first line is \"{}\"", excerpt(line.trim_ascii()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(super) fn read_text(text: &str) -> Result<Profile, ImportError> {
+        read(text.as_bytes(), &Options::default())
+    }
+
+    /// Self and total of a function, zero where it does not occur.
+    pub(super) fn self_total(profile: &Profile, weight: usize, function: &str) -> (f64, f64) {
+        let by = profile.by(weight, |frame| frame.function.clone());
+        by.get(function).map_or((0.0, 0.0), |sums| (sums.self_weight, sums.total_weight))
+    }
+
+    #[test]
+    fn other_files_are_named() {
+        for (bytes, part) in [
+            (b"\x7fELF\x02\x01\x01\0".as_slice(), "a program or library"),
+            (b"\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0", "gperftools"),
+            (b"heap profile: 1: 2 [ 3: 4] @ heapprofile", "gperftools"),
+            (b"<svg></svg>", "a picture"),
+            (b"{\"results\": []}", "a JSON object with the keys results"),
+            (b"[{\"benchmark\": 1, \"mode\": 2}]", "the keys benchmark, mode"),
+            (b"\x01\x02\x03\x04", "binary data beginning 01 02 03 04"),
+            (b"hello\nworld\n", "text whose first line is \"hello\""),
+        ] {
+            let error = read(bytes, &Options::default()).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
+}
