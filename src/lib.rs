@@ -22,6 +22,8 @@ pub mod record;
 pub mod stats;
 pub mod unit;
 pub mod warning;
+#[cfg(all(target_arch = "wasm32", feature = "web"))]
+pub mod web;
 pub mod workload;
 
 pub use boundary::Boundary;

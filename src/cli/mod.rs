@@ -1,6 +1,7 @@
 //! The command line. `main` is a short match; each subcommand parses, reads, runs, prints.
 
 mod list;
+mod serve;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,8 @@ struct Args {
 enum Command {
     /// List the primitives and operations
     List(list::Args),
+    /// Serve the browser page on this machine
+    Serve(serve::Args),
 }
 
 /// What a subcommand concluded; becomes the exit status.
@@ -35,6 +38,7 @@ pub fn main(suite: &Suite) -> ExitCode {
     let args = Args::parse();
     let outcome = match args.command {
         Command::List(args) => list::run(&args, suite),
+        Command::Serve(args) => serve::run(&args),
     };
     match outcome {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
