@@ -79,7 +79,7 @@ pub fn aes128gcm_open(
 }
 
 /// Seals or opens: key, nonce, associated data, message or ciphertext.
-type Cipher<const K: usize> = fn(&[u8; K], &[u8; 12], &[u8], &[u8]) -> Result<Vec<u8>, PrimitiveError>;
+pub(super) type Cipher<const K: usize> = fn(&[u8; K], &[u8; 12], &[u8], &[u8]) -> Result<Vec<u8>, PrimitiveError>;
 
 /// Bytes of associated data in the workloads.
 const ASSOCIATED: usize = 16;

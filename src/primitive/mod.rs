@@ -17,6 +17,8 @@ pub mod pool;
 #[cfg(feature = "crypto")]
 pub mod sha2;
 #[cfg(feature = "crypto")]
+pub mod shared;
+#[cfg(feature = "crypto")]
 pub mod x25519;
 
 use crate::workload::Workload;
