@@ -1,10 +1,16 @@
 //! The operations: real work built on the primitives, one file or folder per family.
 
+#[cfg(feature = "crypto")]
+pub mod field25519;
+
 use crate::workload::{Suite, Workload};
 
 /// The operations that this build has.
 pub fn all() -> Vec<Workload> {
-    Vec::new()
+    let mut all = Vec::new();
+    #[cfg(feature = "crypto")]
+    all.extend(field25519::all());
+    all
 }
 
 /// The built-in suite: every primitive and operation of this build.
