@@ -17,6 +17,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// A point estimate with its interval. `low` and `high` are `None` where the data do not support one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The point estimate.
     pub point: f64,
@@ -67,6 +68,21 @@ pub fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 /// The median; `None` where there are no values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values.to_vec()), 0.5)
+}
+
+/// The mean of independent values with its t interval, where there are two or more.
+pub fn mean_estimate(values: &[f64]) -> Option<Estimate> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    match values.len() {
+        0 => None,
+        1 => Some(Estimate::point(mean)),
+        _ => {
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            let half = special::t_critical(n - 1.0, CONFIDENCE) * (squares / (n - 1.0) / n).sqrt();
+            Some(Estimate::with_interval(mean, mean - half, mean + half))
+        }
+    }
 }
 
 #[cfg(test)]
