@@ -98,9 +98,7 @@ fn case(name: &str, size: usize, random: &mut ChaCha20Rng) -> Option<SharedCase>
             let (key, info): ([u8; 32], [u8; 64]) = (array(random), array(random));
             (vec![key.to_vec(), info.to_vec()], hkdf::expand(&key, &info, 32).ok()?)
         }
-        "chacha20poly1305_seal" | "chacha20poly1305_open" => {
-            sealed(name, size, random, aead::chacha20poly1305_seal)?
-        }
+        "chacha20poly1305_seal" | "chacha20poly1305_open" => sealed(name, size, random, aead::chacha20poly1305_seal)?,
         "aes128gcm_seal" | "aes128gcm_open" => sealed(name, size, random, aead::aes128gcm_seal)?,
         _ => return None,
     };
