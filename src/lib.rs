@@ -19,8 +19,6 @@ pub mod operation;
 pub mod primitive;
 pub mod profile;
 pub mod record;
-#[cfg(feature = "cli")]
-pub mod report;
 #[cfg(feature = "sampler")]
 pub mod sampler;
 pub mod stats;

@@ -4,6 +4,7 @@
 //! only form that attribution, flamegraphs and writers know.
 
 mod check;
+pub mod facts;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -94,6 +95,7 @@ pub struct StackSample {
 
 /// Something a reader left out or changed, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Note {
     /// Short fixed code: `lines-ignored`, `no-stack`.
     pub code: String,

@@ -1,0 +1,295 @@
+//! The reference: the share of a primitive that a sampler is judged against.
+//!
+//! Dose and replay change the amount of work and watch the clock, so where both were measured and agree
+//! they are it. Where only one was measured it stands alone. Where neither was, the prediction from op
+//! count and unit cost is a weaker reference, and its interval is the whole cost band.
+
+use serde::{Deserialize, Serialize};
+
+use super::explanation::{Explained, Explanation};
+use super::share::Z95;
+use crate::stats::Estimate;
+
+/// Part of a prediction by which the cost in place may differ from the cost standing alone, where no
+/// cost band was measured. An assumption, not a measurement.
+pub const ASSUMED_BAND: f64 = 0.25;
+
+/// What a reference rests on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// Dose and replay, which agree.
+    Causal,
+    /// Dose alone.
+    Dose,
+    /// Replay alone.
+    Replay,
+    /// Op count × unit cost: weaker, since a cost in place may differ from the cost standing alone.
+    Model,
+    /// Nothing that can be relied on.
+    None,
+}
+
+/// The reference share of one primitive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+pub struct Reference {
+    /// What it rests on.
+    pub basis: Basis,
+    /// The share; `None` where there is no reference.
+    pub share: Option<Estimate>,
+    /// Why there is none, or why it is not the best kind.
+    pub reason: Option<String>,
+}
+
+impl Reference {
+    fn none(reason: impl Into<String>) -> Self {
+        Self { basis: Basis::None, share: None, reason: Some(reason.into()) }
+    }
+
+    /// The interval at `z` standard deviations. A model's interval is a range of costs, not a statistical
+    /// one, and stays as it is.
+    pub(super) fn interval(&self, z: f64) -> Option<(f64, f64)> {
+        let share = self.share?;
+        let factor = if self.basis == Basis::Model { 1.0 } else { z / Z95 };
+        let (low, high) = (share.low.unwrap_or(share.point), share.high.unwrap_or(share.point));
+        Some((share.point - (share.point - low) * factor, share.point + (high - share.point) * factor))
+    }
+}
+
+/// Every estimate of a primitive's share that does not need a sampler, and the reference they make.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shares {
+    /// Op count × unit cost.
+    pub model: Option<Estimate>,
+    /// Slope of the dose.
+    pub dose: Option<Estimate>,
+    /// Saving of the replay.
+    pub replay: Option<Estimate>,
+    /// Timed in place.
+    pub trace: Option<Estimate>,
+    /// What samplers are judged against.
+    pub reference: Reference,
+}
+
+/// The shares of one primitive of an operation. Dose and replay that differ by less than `agreement` (a
+/// share, 0.01 for a point) are taken to agree even if their intervals are narrower than that.
+pub fn shares(explanation: &Explanation, primitive: &Explained, agreement: f64) -> Shares {
+    let of = |time: Option<Estimate>| Some(share(time?, explanation.time_ns?));
+    let predicted = primitive.predicted_ns.or_else(|| Some(primitive.unit_cost_ns?.scaled(primitive.count)));
+    let (model, dose, replay, trace) =
+        (of(predicted), of(primitive.dose_ns), of(primitive.replay_ns), of(primitive.trace_ns));
+    let reference = reference(explanation, primitive, (model, dose, replay), agreement);
+    Shares { model, dose, replay, trace, reference }
+}
+
+type Three = (Option<Estimate>, Option<Estimate>, Option<Estimate>);
+
+fn reference(
+    explanation: &Explanation,
+    primitive: &Explained,
+    (model, dose, replay): Three,
+    agreement: f64,
+) -> Reference {
+    if explanation.time_ns.is_none() {
+        return Reference::none("the operation's time is not known, so shares of it are not");
+    }
+    if primitive.count == 0.0 && dose.is_none() && replay.is_none() {
+        let zero = Estimate::with_interval(0.0, 0.0, 0.0);
+        return Reference { basis: Basis::Model, share: Some(zero), reason: Some("it is never called".to_owned()) };
+    }
+    let causal = dose.is_some() || replay.is_some();
+    if causal && !explanation.causal_valid {
+        let why = "off, dose 0 and replay of nothing did not cost the same, so dose and replay are no reference";
+        return match model {
+            Some(model) => by_model(explanation, primitive, model, Some(why.to_owned())),
+            None => Reference::none(why),
+        };
+    }
+    match (dose, replay) {
+        (Some(dose), Some(replay)) => match disagreement(dose, replay, agreement) {
+            Some(reason) => Reference::none(reason),
+            None => Reference { basis: Basis::Causal, share: Some(both(dose, replay)), reason: None },
+        },
+        (Some(dose), None) => Reference { basis: Basis::Dose, share: Some(clamped(dose)), reason: None },
+        (None, Some(replay)) => Reference { basis: Basis::Replay, share: Some(clamped(replay)), reason: None },
+        (None, None) => match model {
+            Some(model) => by_model(explanation, primitive, model, None),
+            None => Reference::none("neither a dose, a replay nor a unit cost is known"),
+        },
+    }
+}
+
+/// Why dose and replay do not agree, where they do not.
+fn disagreement(dose: Estimate, replay: Estimate, agreement: f64) -> Option<String> {
+    let gap = dose.point - replay.point;
+    let (high, low) = if gap > 0.0 { (dose, replay) } else { (replay, dose) };
+    let apart = high.low.unwrap_or(high.point) > low.high.unwrap_or(low.point);
+    (apart && gap.abs() > agreement).then(|| {
+        let points = gap.abs() * 100.0;
+        if gap > 0.0 {
+            format!(
+                "dose exceeds replay by {points:.1} points: extra calls cost more than the operation's own (caches, \
+                 predictors or allocation), or something computed by it is shared"
+            )
+        } else {
+            format!(
+                "replay exceeds dose by {points:.1} points: computing it slows what follows it down (cold caches), or \
+                 extra calls in a row are cheaper than the operation's own"
+            )
+        }
+    })
+}
+
+/// Midpoint, with an interval that holds both intervals: how far the two methods differ is part of what
+/// is not known.
+fn both(a: Estimate, b: Estimate) -> Estimate {
+    let low = a.low.unwrap_or(a.point).min(b.low.unwrap_or(b.point));
+    let high = a.high.unwrap_or(a.point).max(b.high.unwrap_or(b.point));
+    clamped(Estimate::with_interval((a.point + b.point) / 2.0, low, high))
+}
+
+/// A share is not negative, whatever the noise of a difference says.
+fn clamped(estimate: Estimate) -> Estimate {
+    Estimate {
+        point: estimate.point.max(0.0),
+        low: estimate.low.map(|low| low.max(0.0)),
+        high: estimate.high.map(|high| high.max(0.0)),
+    }
+}
+
+fn by_model(explanation: &Explanation, primitive: &Explained, model: Estimate, reason: Option<String>) -> Reference {
+    let time = explanation.time_ns.unwrap_or(Estimate::point(f64::NAN));
+    let (mut low, mut high) = (model.low.unwrap_or(model.point), model.high.unwrap_or(model.point));
+    let mut reason = reason;
+    match primitive.cost_band_ns {
+        Some((cheap, dear)) => {
+            low = low.min(primitive.count * cheap / time.high.unwrap_or(time.point));
+            high = high.max(primitive.count * dear / time.low.unwrap_or(time.point));
+        }
+        None => {
+            low = low.min(model.point * (1.0 - ASSUMED_BAND));
+            high = high.max(model.point * (1.0 + ASSUMED_BAND));
+            let assumed = format!(
+                "no cost band is known: the cost in place is taken to lie within {:.0} % of the cost standing alone",
+                ASSUMED_BAND * 100.0
+            );
+            reason = Some(reason.map_or(assumed.clone(), |first| format!("{first}; {assumed}")));
+        }
+    }
+    let share = clamped(Estimate::with_interval(model.point, low, high));
+    Reference { basis: Basis::Model, share: Some(share), reason }
+}
+
+/// `part ÷ whole` with the interval of a ratio of independent estimates (the distances to each limit
+/// add in quadrature).
+fn share(part: Estimate, whole: Estimate) -> Estimate {
+    let point = part.point / whole.point;
+    let end = |part_end: Option<f64>, whole_end: Option<f64>| {
+        let by_part = point - part_end? / whole.point;
+        let by_whole = whole_end.map_or(0.0, |end| point - part.point / end);
+        Some(by_part.hypot(by_whole))
+    };
+    Estimate {
+        point,
+        low: end(part.low, whole.high).map(|distance| point - distance),
+        high: end(part.high, whole.low).map(|distance| point + distance),
+    }
+}
+
+/// The reference of what is not behind any boundary: what the primitives leave.
+pub fn rest(references: &[Reference]) -> Reference {
+    let mut point = 1.0;
+    let (mut below, mut above) = (0.0f64, 0.0f64);
+    let mut basis = Basis::Causal;
+    for reference in references {
+        let Some(share) = reference.share else {
+            return Reference::none("a primitive has no reference, so what the primitives leave has none");
+        };
+        let (low, high) = (share.low.unwrap_or(share.point), share.high.unwrap_or(share.point));
+        point -= share.point;
+        let (up, down) = (high - share.point, share.point - low);
+        // Costs in place tend to be off in the same direction, so ranges of costs add up.
+        if reference.basis == Basis::Model && high > 0.0 {
+            basis = Basis::Model;
+            (below, above) = (below + up, above + down);
+        } else {
+            (below, above) = (below.hypot(up), above.hypot(down));
+        }
+    }
+    let share = clamped(Estimate::with_interval(point, point - below, point + above));
+    Reference { basis, share: Some(share), reason: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crosscheck::testing::explanation;
+
+    fn only(explanation: &Explanation) -> Reference {
+        shares(explanation, &explanation.primitives[0], 0.01).reference
+    }
+
+    #[test]
+    fn dose_and_replay_that_agree_are_the_reference() {
+        let mut known = explanation(&[("a", 0.30)]);
+        known.primitives[0].replay_ns = Some(Estimate::with_interval(308e3, 303e3, 313e3));
+        let found = only(&known);
+        assert_eq!(found.basis, Basis::Causal);
+        let share = found.share.unwrap();
+        assert!((share.point - 0.304).abs() < 1e-9);
+        assert!(share.low.unwrap() < 0.296 && share.high.unwrap() > 0.312);
+    }
+
+    #[test]
+    fn beyond_their_intervals_there_is_no_reference() {
+        let mut known = explanation(&[("a", 0.30)]);
+        known.primitives[0].replay_ns = Some(Estimate::with_interval(400e3, 395e3, 405e3));
+        let found = only(&known);
+        assert_eq!((found.basis, found.share), (Basis::None, None));
+        assert!(found.reason.unwrap().starts_with("replay exceeds dose by 10.0 points"));
+    }
+
+    #[test]
+    fn wide_intervals_that_overlap_do_not_disagree() {
+        let mut known = explanation(&[("a", 0.30)]);
+        known.primitives[0].replay_ns = Some(Estimate::with_interval(400e3, 250e3, 550e3));
+        assert_eq!(only(&known).basis, Basis::Causal);
+    }
+
+    #[test]
+    fn without_causal_runs_the_model_is_named_and_wider() {
+        let mut known = explanation(&[("a", 0.30)]);
+        known.primitives[0].dose_ns = None;
+        known.primitives[0].replay_ns = None;
+        let found = only(&known);
+        assert_eq!(found.basis, Basis::Model);
+        let share = found.share.unwrap();
+        assert!(share.low.unwrap() < 0.271 && share.high.unwrap() > 0.359);
+        known.primitives[0].cost_band_ns = None;
+        assert!(only(&known).reason.unwrap().contains("within 25 %"));
+    }
+
+    #[test]
+    fn an_invalid_causal_run_is_never_the_reference() {
+        let mut known = explanation(&[("a", 0.30)]);
+        known.causal_valid = false;
+        assert_eq!(only(&known).basis, Basis::Model);
+        known.primitives[0].predicted_ns = None;
+        known.primitives[0].unit_cost_ns = None;
+        assert_eq!(only(&known).basis, Basis::None);
+        known.time_ns = None;
+        assert!(only(&known).reason.unwrap().contains("time is not known"));
+    }
+
+    #[test]
+    fn the_rest_is_what_the_primitives_leave() {
+        let known = explanation(&[("a", 0.30), ("b", 0.50)]);
+        let references: Vec<_> =
+            known.primitives.iter().map(|primitive| shares(&known, primitive, 0.01).reference).collect();
+        let found = rest(&references).share.unwrap();
+        assert!((found.point - 0.2).abs() < 1e-9);
+        assert!(found.half_width().unwrap() > references[0].share.unwrap().half_width().unwrap());
+    }
+}

@@ -1,3 +1,0 @@
-//! Prints and draws what it is given; computes nothing.
-
-pub mod flamegraph;
