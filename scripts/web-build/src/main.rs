@@ -34,9 +34,12 @@ struct Module {
     features: &'static str,
 }
 
-const MODULES: [Module; 2] = [
+/// The kernel, which every visitor loads, and what is loaded on demand.
+const MODULES: [Module; 4] = [
     Module { name: "kernel-wide", flavour: &WIDE, features: "web,crypto" },
     Module { name: "kernel-plain", flavour: &PLAIN, features: "web,crypto" },
+    Module { name: "fields-wide", flavour: &WIDE, features: "web-operations,crypto" },
+    Module { name: "fields-plain", flavour: &PLAIN, features: "web-operations,crypto" },
 ];
 
 fn main() -> anyhow::Result<()> {
