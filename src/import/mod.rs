@@ -6,6 +6,7 @@
 pub mod error;
 pub mod input;
 pub mod profile;
+pub mod result;
 
 pub use error::{ImportError, Position};
 pub use input::{Input, Limits, Lines};

@@ -5,6 +5,7 @@ pub mod changepoint;
 pub mod fit;
 pub mod order;
 pub mod paired;
+pub mod rank_sum;
 pub mod resample;
 pub mod scaling;
 pub mod serial;
