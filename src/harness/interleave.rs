@@ -1,0 +1,383 @@
+//! Several ways of doing one piece of work, timed in one process in interleaved, random order.
+//!
+//! Each round runs every arm once, on the round's own input, with the stack moved by a random amount of up
+//! to a page. An arm's figure is the lower quartile over rounds, which stays put where means and medians
+//! follow the load of the machine; figures of several arms are combined over the same resampled rounds, so
+//! that what the arms of a round share cancels.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
+
+use super::clock::thread_cpu_ns;
+use crate::boundary::{self, Recording, Selection, Traced};
+use crate::stats::resample::{below, block_length, shuffle};
+use crate::stats::serial::autocorrelation;
+use crate::stats::{CONFIDENCE, Estimate, quantile, sorted};
+use crate::workload::{Digest, Fixture, Workload, WorkloadError};
+
+/// One way of doing the work: given the round, does it once and returns its time in nanoseconds.
+pub type Arm<'a> = Box<dyn FnMut(u64) -> Result<f64, WorkloadError> + 'a>;
+
+/// How long to go on, and from which seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Seed of the order and of the stack's moves.
+    pub seed: u64,
+    /// Thread CPU time to use, set-up included.
+    pub budget: Duration,
+    /// Rounds to run whatever they take; a discarded one comes first.
+    pub at_least: usize,
+    /// Rounds after which to stop whatever is left.
+    pub at_most: usize,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { seed: 1, budget: Duration::from_secs(25), at_least: 12, at_most: 2_000 }
+    }
+}
+
+/// The times of every arm in every round.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    times: Vec<Vec<f64>>,
+    /// Lower quartile of each arm in each resample of rounds.
+    resampled: Vec<Vec<f64>>,
+}
+
+const RESAMPLES: usize = 1_000;
+const LOWER_QUARTILE: f64 = 0.25;
+
+/// Runs the arms. `progress` is told the part that is done, from 0 to 1.
+///
+/// # Errors
+///
+/// The first error of an arm; what was measured is then dropped.
+pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f64)) -> Result<Samples, WorkloadError> {
+    let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
+    let mut times = vec![Vec::new(); arms.len()];
+    let mut order: Vec<usize> = (0..arms.len()).collect();
+    let start = thread_cpu_ns();
+    let budget = plan.budget.as_nanos() as f64;
+    for round in 0..=plan.at_most {
+        shuffle(&mut random, &mut order);
+        for arm in &order {
+            let pad = below(&mut random, STACK_STEPS);
+            let mut time = Err(WorkloadError { workload: String::new(), message: "the arm did not run".to_owned() });
+            deeper(pad, &mut || time = arms[*arm](round as u64));
+            if round > 0 {
+                times[*arm].push(time?);
+            } else {
+                time?;
+            }
+        }
+        let used = (thread_cpu_ns() - start) as f64;
+        let by_rounds = round as f64 / plan.at_least as f64;
+        progress((used / budget).min(by_rounds).min(1.0));
+        // Whether the next round still fits, by what a round took so far.
+        if round >= plan.at_least && used * (1.0 + 1.0 / (round as f64 + 1.0)) > budget {
+            break;
+        }
+    }
+    Ok(Samples::new(times, plan.seed))
+}
+
+/// Steps of about 64 bytes by which the stack is moved: up to a page in all.
+const STACK_STEPS: usize = 64;
+
+#[inline(never)]
+fn deeper(steps: usize, body: &mut dyn FnMut()) {
+    let pad = [steps; 2];
+    std::hint::black_box(&pad);
+    if steps == 0 {
+        body()
+    } else {
+        deeper(steps - 1, body)
+    }
+    std::hint::black_box(&pad);
+}
+
+impl Samples {
+    /// Times by arm and round, all arms with the same number of rounds.
+    fn new(times: Vec<Vec<f64>>, seed: u64) -> Self {
+        let rounds = times.first().map_or(0, Vec::len);
+        let correlation = times.first().and_then(|times| autocorrelation(times)).unwrap_or(0.0);
+        let block = block_length(rounds, correlation).min(rounds.max(2) / 2);
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut drawn: Vec<usize> = Vec::with_capacity(rounds + block);
+        let resampled = (0..if rounds < 2 { 0 } else { RESAMPLES })
+            .map(|_| {
+                drawn.clear();
+                while drawn.len() < rounds {
+                    let first = below(&mut random, rounds);
+                    drawn.extend((0..block).map(|i| (first + i) % rounds));
+                }
+                drawn.truncate(rounds);
+                times.iter().map(|times| lower_quartile(drawn.iter().map(|round| times[*round]))).collect()
+            })
+            .collect();
+        Self { times, resampled }
+    }
+
+    /// How many rounds there are.
+    pub fn rounds(&self) -> usize {
+        self.times.first().map_or(0, Vec::len)
+    }
+
+    /// The times of an arm, by round, in nanoseconds.
+    pub fn times(&self, arm: usize) -> &[f64] {
+        &self.times[arm]
+    }
+
+    /// The lower quartile of an arm with its interval.
+    pub fn of(&self, arm: usize) -> Estimate {
+        self.combine(&[arm], |quartiles| quartiles[0])
+    }
+
+    /// A function of several arms' lower quartiles, with its interval over resampled rounds.
+    pub fn combine(&self, arms: &[usize], function: impl Fn(&[f64]) -> f64) -> Estimate {
+        let pick = |quartiles: &[f64]| arms.iter().map(|arm| quartiles[*arm]).collect::<Vec<_>>();
+        let all: Vec<f64> = self.times.iter().map(|times| lower_quartile(times.iter().copied())).collect();
+        let point = function(&pick(&all));
+        let resampled = sorted(self.resampled.iter().map(|quartiles| function(&pick(quartiles))).collect());
+        let tail = 0.5 * (1.0 - CONFIDENCE);
+        match (quantile(&resampled, tail), quantile(&resampled, 1.0 - tail)) {
+            (Some(low), Some(high)) => Estimate::with_interval(point, low, high),
+            _ => Estimate::point(point),
+        }
+    }
+}
+
+fn lower_quartile(times: impl Iterator<Item = f64>) -> f64 {
+    quantile(&sorted(times.collect()), LOWER_QUARTILE).unwrap_or(f64::NAN)
+}
+
+/// What is done to the primitives of an operation in one arm.
+#[derive(Clone, Debug)]
+pub enum Treatment {
+    /// Nothing: no run, no mode.
+    Off,
+    /// Each call timed in place.
+    Trace,
+    /// This many extra executions at each call of the selected.
+    Dose(Selection, u32),
+    /// Recorded outputs returned for the selected.
+    Replay(Selection),
+    /// Recorded outputs looked up for the selected, and computed all the same.
+    Shadow(Selection),
+}
+
+/// A workload's fixture, shared by the arms that treat it. Every treated run must give the output that the
+/// round's recording run gave.
+pub struct Session {
+    workload: Workload,
+    fixture: Box<dyn Fixture>,
+    /// Iterations in one timing, so that it is long against the clock.
+    pub batch: u64,
+    recorded: Option<(u64, Recording, Digest)>,
+    /// Times in place, by the order of tracing runs.
+    pub traced: Vec<Vec<Traced>>,
+}
+
+impl Session {
+    /// Sets the workload up.
+    ///
+    /// # Errors
+    ///
+    /// Where the set-up fails.
+    pub fn new(workload: &Workload, seed: u64) -> Result<Self, WorkloadError> {
+        let fixture = caught(workload, || workload.fixture(seed))??;
+        Ok(Self { workload: workload.clone(), fixture, batch: 1, recorded: None, traced: Vec::new() })
+    }
+
+    /// Runs the round's iterations under `run`, which is given the body; the output's fingerprint beside
+    /// what `run` returned.
+    ///
+    /// # Errors
+    ///
+    /// Where the input cannot be built, the body panics, or an output is wrong.
+    pub fn run<R>(
+        &mut self,
+        round: u64,
+        run: impl FnOnce(&mut dyn FnMut()) -> R,
+    ) -> Result<(R, Digest), WorkloadError> {
+        let iterations = round * self.batch..(round + 1) * self.batch;
+        let Self { workload, fixture, .. } = self;
+        caught(workload, || {
+            fixture.load(iterations)?;
+            let result = run(&mut || fixture.run());
+            Ok((result, fixture.unload()?))
+        })?
+        .map_err(|message: String| workload.error(message))
+    }
+
+    /// Time of one iteration in nanoseconds under a treatment.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`], and where a replay parts from its recording or the output is not the recorded
+    /// run's.
+    pub fn time(&mut self, round: u64, treatment: &Treatment) -> Result<f64, WorkloadError> {
+        if self.recorded.as_ref().is_none_or(|(of, ..)| *of != round) {
+            let (((), recording), digest) = self.run(round, |body| boundary::record(body))?;
+            self.recorded = Some((round, recording, digest));
+        }
+        let Some((_, recording, expected)) = self.recorded.clone() else {
+            return Err(self.workload.error("the round was not recorded"));
+        };
+        let mut traced = Vec::new();
+        let (elapsed, digest) = self.run(round, |body| {
+            let mut timed = || {
+                let start = thread_cpu_ns();
+                body();
+                thread_cpu_ns() - start
+            };
+            match treatment {
+                Treatment::Off => Ok(timed()),
+                Treatment::Dose(of, times) => Ok(boundary::dose(of, *times, timed).0),
+                Treatment::Replay(of) => boundary::replay(&recording, of, timed),
+                Treatment::Shadow(of) => boundary::shadow(&recording, of, timed),
+                Treatment::Trace => {
+                    let (elapsed, spans) = boundary::trace(thread_cpu_ns, timed);
+                    traced = spans;
+                    Ok(elapsed)
+                }
+            }
+        })?;
+        if !traced.is_empty() {
+            self.traced.push(traced);
+        }
+        let elapsed = elapsed.map_err(|parted| self.workload.error(parted.to_string()))?;
+        if digest != expected {
+            let message = format!("the output under {treatment:?} is not that of the plain run");
+            return Err(self.workload.error(message));
+        }
+        Ok(elapsed as f64 / self.batch as f64)
+    }
+
+    /// Chooses [`Session::batch`] so that one timing takes at least 20 µs; the time of one iteration in
+    /// nanoseconds, roughly.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    pub fn calibrate(&mut self) -> Result<f64, WorkloadError> {
+        let mut shortest = f64::INFINITY;
+        for round in 0..5 {
+            shortest = shortest.min(self.time(round, &Treatment::Off)?.max(1.0));
+        }
+        self.batch = ((20_000.0 / shortest).ceil() as u64).clamp(1, 4096);
+        self.recorded = None;
+        Ok(shortest)
+    }
+}
+
+/// Runs something that may panic; the panic becomes the workload's error.
+fn caught<R>(workload: &Workload, body: impl FnOnce() -> R) -> Result<R, WorkloadError> {
+    catch_unwind(AssertUnwindSafe(body)).map_err(|payload| {
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+        workload.error(format!("panicked: {text}"))
+    })
+}
+
+#[cfg(all(test, not(feature = "boundary-off")))]
+mod tests {
+    use super::*;
+    use crate::Boundary;
+
+    static HALF: Boundary = Boundary::new("interleave_half");
+
+    fn spin(turns: u64) -> u64 {
+        (0..turns).fold(1, |x: u64, i| std::hint::black_box(x.rotate_left(5) ^ i))
+    }
+
+    /// An operation of which the boundary covers half.
+    fn workload() -> Workload {
+        Workload::operation(
+            "halves",
+            |seed| Ok(seed),
+            |seed, index| Ok(seed + index),
+            |input| {
+                let behind = HALF.call_on(&[&input.to_le_bytes()], || spin(20_000) ^ *input);
+                behind ^ spin(20_000)
+            },
+            |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
+        )
+    }
+
+    #[test]
+    fn dose_and_replay_find_the_half_that_is_behind_the_boundary() {
+        let session = std::cell::RefCell::new(Session::new(&workload(), 1).unwrap());
+        let all = Selection::all;
+        let treatments = [
+            Treatment::Off,
+            Treatment::Dose(Selection::none(), 0),
+            Treatment::Dose(all(), 2),
+            Treatment::Shadow(all()),
+            Treatment::Replay(all()),
+        ];
+        let mut arms: Vec<Arm> = treatments
+            .iter()
+            .map(|treatment| -> Arm { Box::new(|round| session.borrow_mut().time(round, treatment)) })
+            .collect();
+        let plan = Plan { budget: Duration::from_millis(300), ..Plan::default() };
+        let mut last = 0.0;
+        let samples = interleave(&mut arms, &plan, &mut |done| last = done).unwrap();
+        assert!(samples.rounds() >= plan.at_least && last > 0.9, "{} rounds, {last}", samples.rounds());
+        let dose = samples.combine(&[0, 2], |t| (t[1] - t[0]) / 2.0 / t[0]);
+        let replay = samples.combine(&[0, 3, 4], |t| (t[1] - t[2]) / t[0]);
+        // Half the figure as leeway: noise between interleaved arms is a few percent.
+        for share in [dose, replay] {
+            assert!((share.point - 0.5).abs() < 0.25, "{share:?}");
+        }
+    }
+
+    #[test]
+    fn a_panic_and_a_wrong_output_are_errors_of_the_workload() {
+        let failing = |index: u64, message: &'static str| {
+            Workload::operation(
+                "failing",
+                |seed| Ok(seed),
+                |_, index| Ok(index),
+                move |input| {
+                    assert!(*input < index, "{message}");
+                    *input
+                },
+                |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
+            )
+        };
+        let mut session = Session::new(&failing(2, "half way"), 1).unwrap();
+        session.time(1, &Treatment::Off).unwrap();
+        let error = session.time(2, &Treatment::Off).unwrap_err();
+        assert_eq!(error.to_string(), "failing: panicked: half way");
+    }
+
+    #[test]
+    fn an_output_that_changes_between_runs_of_one_input_is_an_error() {
+        let runs = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+        let drifting = Workload::operation(
+            "drifting",
+            |seed| Ok(seed),
+            |_, index| Ok(index),
+            move |_| runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+            |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
+        );
+        let error = Session::new(&drifting, 1).unwrap().time(0, &Treatment::Off).unwrap_err();
+        assert!(error.message.contains("is not that of the plain run"), "{error}");
+    }
+
+    #[test]
+    fn combined_figures_keep_what_the_rounds_share() {
+        // Rounds differ by a factor of ten, the arms by exactly 3.
+        let first: Vec<f64> = (0..40).map(|round| f64::from(round * 10)).collect();
+        let second: Vec<f64> = first.iter().map(|time| time + 3.0).collect();
+        let samples = Samples::new(vec![first, second], 1);
+        let difference = samples.combine(&[0, 1], |t| t[1] - t[0]);
+        assert_eq!((difference.point, difference.low, difference.high), (3.0, Some(3.0), Some(3.0)));
+        assert!(samples.of(0).half_width().unwrap() > 10.0);
+    }
+}
