@@ -19,6 +19,8 @@ pub mod operation;
 pub mod primitive;
 pub mod profile;
 pub mod record;
+#[cfg(feature = "cli")]
+pub mod report;
 #[cfg(feature = "sampler")]
 pub mod sampler;
 pub mod stats;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whether a workload is a primitive or an operation that calls primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A pure function with a standalone cost.
@@ -209,11 +210,41 @@ impl Workload {
     }
 }
 
+/// Workloads that differ in a size parameter only, built when asked for: `create_group/N`.
+#[derive(Clone)]
+pub struct Family {
+    /// The name before the slash.
+    pub name: String,
+    /// The parameters that a suite lists.
+    pub listed: Vec<u64>,
+    build: Arc<dyn Fn(u64) -> Workload + Send + Sync>,
+}
+
+impl Family {
+    /// A family; `build` makes the workload named `name/parameter`.
+    pub fn new(name: &str, listed: &[u64], build: impl Fn(u64) -> Workload + Send + Sync + 'static) -> Self {
+        Self { name: name.to_owned(), listed: listed.to_vec(), build: Arc::new(build) }
+    }
+
+    /// The workload of this parameter.
+    pub fn member(&self, parameter: u64) -> Workload {
+        (self.build)(parameter)
+    }
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Family").field("name", &self.name).field("listed", &self.listed).finish_non_exhaustive()
+    }
+}
+
 /// The workloads that a program offers, in the order in which they are listed.
 #[derive(Clone, Debug, Default)]
 pub struct Suite {
     /// Every workload, primitives and operations.
     pub workloads: Vec<Workload>,
+    /// Families of which any member can be asked for by name.
+    pub families: Vec<Family>,
 }
 
 impl Suite {
@@ -229,7 +260,25 @@ impl Suite {
         self
     }
 
-    /// The workload of this name.
+    /// The suite with a family: the members that it lists, and any other by name.
+    #[must_use]
+    pub fn with_family(mut self, family: Family) -> Self {
+        self.workloads.extend(family.listed.iter().map(|parameter| family.member(*parameter)));
+        self.families.push(family);
+        self
+    }
+
+    /// The workload of this name: a listed one, or the member of a family.
+    pub fn resolve(&self, name: &str) -> Option<Workload> {
+        let of_family = || {
+            let (base, parameter) = name.split_once('/')?;
+            let family = self.families.iter().find(|family| family.name == base)?;
+            Some(family.member(parameter.parse().ok()?))
+        };
+        self.find(name).cloned().or_else(of_family)
+    }
+
+    /// The listed workload of this name.
     pub fn find(&self, name: &str) -> Option<&Workload> {
         self.workloads.iter().find(|workload| workload.name == name)
     }

@@ -46,9 +46,12 @@ pub use run::{
 /// Whether this build has the feature `boundary-off`: every mode then runs the operation and sees nothing.
 pub const COMPILED_OUT: bool = cfg!(feature = "boundary-off");
 
-/// Runs a primitive on inputs in the form in which [`Boundary::call_on`] names them, and returns some word
-/// of the output, so that one call can be made to wait for another.
-pub type Rerun = fn(&[&[u8]]) -> u64;
+/// Makes a call of a primitive alone from inputs in the form in which [`Boundary::call_on`] names them.
+pub type Rerun = fn(&[&[u8]]) -> Prepared;
+
+/// A prepared call of a primitive alone. It returns some word of the output, so that one call can be
+/// made to wait for another.
+pub type Prepared = Box<dyn Fn() -> u64>;
 
 /// A named call site of a primitive. Declare it `static` and put it around a pure call.
 ///
@@ -85,8 +88,8 @@ impl Boundary {
         self
     }
 
-    /// The same with a function that runs the primitive alone on captured inputs, so that its unit cost
-    /// is measured on the sizes that an operation really uses.
+    /// The same with the means to run the primitive alone on captured inputs, so that its unit cost is
+    /// measured on the sizes that an operation really uses.
     #[must_use]
     pub const fn rerun(mut self, rerun: Rerun) -> Self {
         self.rerun = Some(rerun);

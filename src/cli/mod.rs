@@ -1,6 +1,10 @@
 //! The command line. `main` is a short match; each subcommand parses, reads, runs, prints.
 
+#[cfg(feature = "sampler")]
+mod flamegraph;
 mod list;
+#[cfg(feature = "sampler")]
+mod output;
 mod serve;
 
 use std::process::ExitCode;
@@ -18,6 +22,9 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Sample an operation and draw where its time goes
+    #[cfg(feature = "sampler")]
+    Flamegraph(flamegraph::Args),
     /// List the primitives and operations
     List(list::Args),
     /// Serve the browser page on this machine
@@ -37,6 +44,8 @@ pub(crate) enum Outcome {
 pub fn main(suite: &Suite) -> ExitCode {
     let args = Args::parse();
     let outcome = match args.command {
+        #[cfg(feature = "sampler")]
+        Command::Flamegraph(args) => flamegraph::run(&args, suite),
         Command::List(args) => list::run(&args, suite),
         Command::Serve(args) => serve::run(&args),
     };

@@ -1,5 +1,13 @@
 //! A record: the measurements of one run and the environment they were taken in, as versioned JSON.
 
+pub mod compare;
+pub mod distrust;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod store;
+pub mod summary;
+#[cfg(test)]
+pub(crate) mod testing;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -12,6 +20,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The measurements of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Record {
     /// Version of this schema.
     pub schema_version: u32,
@@ -81,6 +90,7 @@ pub struct Environment {
 
 /// What the clock of one process can tell apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct ClockCalibration {
     /// Smallest non-zero step of the thread CPU clock, in nanoseconds.
     pub step_ns: u64,
@@ -92,6 +102,7 @@ pub struct ClockCalibration {
 
 /// All measurements of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Row {
     /// The workload's name, parameter included.
     pub name: String,
@@ -115,6 +126,7 @@ pub struct Row {
 
 /// How consecutive iterations depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
     /// Independent inputs, back to back.
@@ -128,6 +140,7 @@ pub enum Variant {
 
 /// The timing samples of one row in one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// Which process, from 0.
     pub process: u32,
@@ -139,8 +152,10 @@ pub struct Measurement {
     pub allocation: Allocation,
 }
 
-/// One clock interval over `iterations` executions.
+/// One clock interval over `iterations` executions. In JSON: `[iterations, cpu_ns, wall_ns]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[serde(from = "(u64, u64, u64)", into = "(u64, u64, u64)")]
 pub struct TimingSample {
     /// Executions in the interval.
     pub iterations: u64,
@@ -150,8 +165,28 @@ pub struct TimingSample {
     pub wall_ns: u64,
 }
 
+impl From<(u64, u64, u64)> for TimingSample {
+    fn from((iterations, cpu_ns, wall_ns): (u64, u64, u64)) -> Self {
+        Self { iterations, cpu_ns, wall_ns }
+    }
+}
+
+impl From<TimingSample> for (u64, u64, u64) {
+    fn from(sample: TimingSample) -> Self {
+        (sample.iterations, sample.cpu_ns, sample.wall_ns)
+    }
+}
+
+impl TimingSample {
+    /// Thread CPU time of one execution, in nanoseconds; NaN without an execution.
+    pub fn cpu_ns_each(self) -> f64 {
+        if self.iterations == 0 { f64::NAN } else { self.cpu_ns as f64 / self.iterations as f64 }
+    }
+}
+
 /// Allocation per operation: not measured, or measured (which may be zero).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
     /// No allocation pass ran.

@@ -71,6 +71,21 @@ pub fn median(values: &[f64]) -> Option<f64> {
     quantile(&sorted(values.to_vec()), 0.5)
 }
 
+/// The mean of independent values with its t interval, where there are two or more.
+pub fn mean_estimate(values: &[f64]) -> Option<Estimate> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    match values.len() {
+        0 => None,
+        1 => Some(Estimate::point(mean)),
+        _ => {
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            let half = special::t_critical(n - 1.0, CONFIDENCE) * (squares / (n - 1.0) / n).sqrt();
+            Some(Estimate::with_interval(mean, mean - half, mean + half))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

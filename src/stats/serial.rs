@@ -33,11 +33,19 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     }
     let places: Vec<f64> = (0..n).map(|i| i as f64).collect();
     let correlation = correlation(&ranks(values), &places)?;
-    let degrees = (n - 2) as f64;
-    let t = correlation * (degrees / (1.0 - correlation * correlation).max(1e-12)).sqrt();
     let first = super::median(&values[..n / 3])?;
     let last = super::median(&values[n - n / 3..])?;
-    Some(Trend { correlation, p: t_two_sided(t, degrees), change: last / first - 1.0 })
+    Some(Trend { correlation, p: rank_p(correlation, n), change: last / first - 1.0 })
+}
+
+/// The two-sided p-value of a rank correlation over `n` values, by the t approximation.
+pub fn rank_p(correlation: f64, n: usize) -> f64 {
+    let degrees = n.saturating_sub(2) as f64;
+    if degrees == 0.0 {
+        return 1.0;
+    }
+    let t = correlation * (degrees / (1.0 - correlation * correlation).max(1e-12)).sqrt();
+    t_two_sided(t, degrees)
 }
 
 /// Ranks from 0; equal values share their mean rank.

@@ -1,0 +1,115 @@
+//! `primitives flamegraph`: sample an operation and draw where its time goes, or draw the difference
+//! between two profiles.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use super::Outcome;
+use super::output::write_file;
+use crate::import;
+use crate::profile::Profile;
+use crate::report::flamegraph::{self, Labels};
+use crate::sampler::{self, Overhead, Recording, Request, Sampler};
+use crate::unit::{Nanos, Share};
+use crate::workload::Suite;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The primitive or operation to sample
+    #[arg(required_unless_present = "diff", conflicts_with = "diff")]
+    workload: Option<String>,
+    /// The SVG file to write; folded stacks are written beside it
+    #[arg(short, long, value_name = "FILE.svg")]
+    output: Option<PathBuf>,
+    /// CPU time to sample, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
+    cpu_seconds: f64,
+    /// own, pprof, perf (which is perf-fp) or perf-dwarf
+    #[arg(long, default_value_t = Sampler::Pprof)]
+    sampler: Sampler,
+    /// Samples a second of CPU time to ask for
+    #[arg(long, default_value_t = 997)]
+    hz: u32,
+    /// Seed of the inputs
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Draw pprof-rs's own report, in which all samples of a function stand under the first one's inline chain
+    #[arg(long)]
+    as_reported: bool,
+    /// Draw the difference in shares between two profiles instead: red is more in the second
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
+    diff: Option<Vec<PathBuf>>,
+}
+
+pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
+    if let Some([before, after]) = args.diff.as_deref() {
+        return differential(args, before, after);
+    }
+    let name = args.workload.as_deref().unwrap_or_default();
+    let Some(workload) = suite.find(name) else {
+        bail!("there is no workload {name:?}; `primitives list` names them");
+    };
+    if !(args.cpu_seconds > 0.0 && args.cpu_seconds.is_finite()) {
+        bail!("--cpu-seconds must be a positive number, found {}", args.cpu_seconds);
+    }
+    let request =
+        Request { sampler: args.sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
+    let recording = sampler::record(workload, args.seed, &request)?;
+    let own = if args.as_reported { None } else { recording.by_own_address.as_ref() };
+    let profile = own.unwrap_or(&recording.profile);
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));
+    let labels =
+        Labels { title: format!("{name}, sampled by {}", args.sampler), subtitle: Some(summary(&recording, &request)) };
+    write_file(&path, flamegraph::svg(profile, profile.default_weight, &labels)?.as_bytes())?;
+    let folded = path.with_extension("folded");
+    write_file(&folded, flamegraph::folded_text(profile, profile.default_weight).as_bytes())?;
+    print(&[&path, &folded], &recording, &request)
+}
+
+fn differential(args: &Args, before: &Path, after: &Path) -> anyhow::Result<Outcome> {
+    let (first, second) = (read(before)?, read(after)?);
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from("difference.svg"));
+    let labels = Labels {
+        title: format!("{} against {}", after.display(), before.display()),
+        subtitle: Some("red: a larger share than before; blue: a smaller one".to_owned()),
+    };
+    let image = flamegraph::differential((&first, first.default_weight), (&second, second.default_weight), &labels)?;
+    write_file(&path, image.as_bytes())?;
+    writeln!(std::io::stdout(), "{}", path.display())?;
+    Ok(Outcome::Fine)
+}
+
+fn read(path: &Path) -> anyhow::Result<Profile> {
+    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
+    import::profile::read(file, &import::profile::Options::default()).with_context(|| path.display().to_string())
+}
+
+fn summary(recording: &Recording, request: &Request) -> String {
+    let delivered: u64 = recording.profile.samples.iter().filter_map(|sample| sample.count).sum();
+    let rate = delivered as f64 / (recording.cpu_ns as f64 / 1e9);
+    format!(
+        "{delivered} samples in {} of CPU time: {rate:.0} a second, {} asked for",
+        Nanos(recording.cpu_ns as f64),
+        request.hz
+    )
+}
+
+fn print(written: &[&Path], recording: &Recording, request: &Request) -> anyhow::Result<Outcome> {
+    let mut out = std::io::stdout().lock();
+    for path in written {
+        writeln!(out, "{}", path.display())?;
+    }
+    writeln!(out, "{}", summary(recording, request))?;
+    writeln!(out, "{} executions in {} of wall time", recording.iterations, Nanos(recording.wall_ns as f64),)?;
+    if let Some(overhead) = recording.overhead {
+        let width = overhead.half_width().map_or(String::new(), |half| format!(" ± {:.1}", 100.0 * half));
+        writeln!(out, "overhead of the sampler: {}{width}", Share(overhead.point))?;
+    }
+    for warning in &recording.warnings {
+        writeln!(out, "{}: {}. → {}", warning.code, warning.message, warning.remedy)?;
+    }
+    Ok(Outcome::Fine)
+}

@@ -1,0 +1,3 @@
+//! Prints and draws what it is given; computes nothing.
+
+pub mod flamegraph;
