@@ -107,7 +107,7 @@ impl<'a> Input<'a> {
     pub fn lines(self) -> Lines<'a> {
         let buffer = self.head;
         let end = buffer.len();
-        Lines { rest: self.rest, buffer, start: 0, end, number: 0, limit: self.limits.line, ended: false }
+        Lines { rest: self.rest, buffer, start: 0, end, number: 0, limit: self.limits.line, ended: false, cut: false }
     }
 
     fn into_utf8(mut self) -> Result<Self, ImportError> {
@@ -270,12 +270,18 @@ pub struct Lines<'a> {
     number: u64,
     limit: usize,
     ended: bool,
+    cut: bool,
 }
 
 impl Lines<'_> {
     /// The number of the line last returned, from 1.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Whether the input's last line had no end, and has been returned.
+    pub fn was_cut(&self) -> bool {
+        self.cut
     }
 
     /// The next line without `\n` or `\r\n`; `None` at the end of the input.
@@ -300,6 +306,7 @@ impl Lines<'_> {
                 let line = self.start..self.end;
                 self.start = self.end;
                 self.number += 1;
+                self.cut = true;
                 return Ok(Some(without_return(&self.buffer[line])));
             }
             if searched > self.limit {

@@ -280,6 +280,11 @@ impl Builder {
         id
     }
 
+    /// The frame of an index that this builder gave.
+    pub fn frame_of(&self, id: FrameId) -> &Frame {
+        &self.profile.frames[id.0 as usize]
+    }
+
     /// The index of the stack in which `parent` calls `frame`.
     pub fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
         *self.stack_ids.entry((parent, frame)).or_insert_with(|| {
@@ -303,6 +308,17 @@ impl Builder {
         self.profile.threads.push(name.to_owned());
         self.thread_ids.insert(name.to_owned(), id);
         id
+    }
+
+    /// A thread of its own, though another may have the same name: the second `main` is `main (2)`.
+    pub fn new_thread(&mut self, name: &str) -> ThreadId {
+        let mut unique = name.to_owned();
+        let mut turn = 1;
+        while self.thread_ids.contains_key(&unique) {
+            turn += 1;
+            unique = format!("{name} ({turn})");
+        }
+        self.thread(&unique)
     }
 
     /// The frame that these bytes stand for; `make` is asked only for bytes that were not seen before.

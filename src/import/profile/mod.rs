@@ -2,14 +2,23 @@
 
 pub(crate) mod json;
 
+mod symbol;
+mod v8;
+
+pub mod chrome_trace;
+pub mod cpuprofile;
 pub mod folded;
+pub mod gecko;
+pub mod perf_script;
+pub mod pprof;
+pub mod speedscope;
 
 use std::io::Read;
 
 use super::Detection;
 use super::error::{ImportError, Position, excerpt};
 use super::input::{Input, Limits};
-use crate::profile::Profile;
+use crate::profile::{Profile, SampleClock};
 
 /// How to read a profile.
 #[derive(Clone, Debug)]
@@ -39,7 +48,16 @@ pub struct Format {
 }
 
 /// Every format that can be read, the more certain detections first.
-pub const FORMATS: &[Format] = &[folded::FORMAT];
+pub const FORMATS: &[Format] = &[
+    speedscope::FORMAT,
+    cpuprofile::FORMAT,
+    chrome_trace::FORMAT,
+    gecko::PROCESSED,
+    gecko::RAW,
+    pprof::FORMAT,
+    perf_script::FORMAT,
+    folded::FORMAT,
+];
 
 /// Reads a profile of any known format from `reader`, unpacking it first.
 ///
@@ -88,6 +106,33 @@ pub fn choose(head: &[u8], options: &Options) -> Result<&'static Format, ImportE
             Err(ImportError::malformed(asked.name, Position::Whole, found, expected))
         }
         _ => Ok(asked),
+    }
+}
+
+/// A unit as profiles hold it, and the factor that brings values to it.
+fn normal_unit(unit: &str) -> (String, f64) {
+    let (unit, scale) = match unit {
+        "ns" | "nanosecond" | "nanoseconds" => ("nanoseconds", 1.0),
+        "us" | "µs" | "μs" | "microsecond" | "microseconds" => ("nanoseconds", 1e3),
+        "ms" | "millisecond" | "milliseconds" => ("nanoseconds", 1e6),
+        "s" | "second" | "seconds" => ("nanoseconds", 1e9),
+        "byte" | "bytes" | "B" => ("bytes", 1.0),
+        "kilobyte" | "kilobytes" | "kb" | "KiB" => ("bytes", 1024.0),
+        "megabyte" | "megabytes" | "mb" | "MiB" => ("bytes", 1024.0 * 1024.0),
+        "" | "none" => ("unstated", 1.0),
+        other => (other, 1.0),
+    };
+    (unit.to_owned(), scale)
+}
+
+/// What a weight of this name advances with.
+fn clock_of(weight: &str) -> SampleClock {
+    match weight {
+        "cpu" | "samples" | "cpu-clock" | "task-clock" | "cycles" => SampleClock::Cpu,
+        "wall" | "time" | "delay" | "contentions" | "off_cpu" => SampleClock::Wall,
+        name if ["alloc", "inuse"].iter().any(|prefix| name.starts_with(prefix)) => SampleClock::Allocation,
+        "space" | "objects" => SampleClock::Allocation,
+        _ => SampleClock::Unknown,
     }
 }
 
