@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
     cpu_seconds: f64,
     /// own, pprof, perf (which is perf-fp) or perf-dwarf
-    #[arg(long, default_value_t = Sampler::Pprof)]
+    #[arg(long, default_value_t = Sampler::Own)]
     sampler: Sampler,
     /// Samples a second of CPU time to ask for
     #[arg(long, default_value_t = 997)]

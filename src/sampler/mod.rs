@@ -4,6 +4,8 @@
 //! sees there is dropped: in-process samplers are gated, samples from outside are dropped by their time.
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod own;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod perf;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod pprof_rs;
@@ -28,6 +30,8 @@ pub use window::MARKER;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampler {
+    /// The own sampler in this process: a monotonic timer per thread, weighted by thread CPU time.
+    Own,
     /// pprof-rs in this process, with its default unwinder.
     Pprof,
     /// Linux perf attached to this process, walking frame pointers.
@@ -38,11 +42,12 @@ pub enum Sampler {
 
 impl Sampler {
     /// Every sampler, the preferred one first.
-    pub const ALL: [Self; 3] = [Self::Pprof, Self::PerfFp, Self::PerfDwarf];
+    pub const ALL: [Self; 4] = [Self::Own, Self::Pprof, Self::PerfFp, Self::PerfDwarf];
 
     /// The name on the command line and in profiles.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Own => "own",
             Self::Pprof => "pprof",
             Self::PerfFp => "perf-fp",
             Self::PerfDwarf => "perf-dwarf",
@@ -193,6 +198,9 @@ pub fn record_fixture(name: &str, fixture: &mut dyn Fixture, request: &Request) 
         let message = "0 samples a second were asked for; at least 1 is needed".to_owned();
         return Err(SamplerError::Failed { sampler: request.sampler, message });
     }
+    // One recording at a time: pprof-rs and the own sampler have state of the whole process.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let failed = |message: String| WorkloadError { workload: name.to_owned(), message };
     let mut runner = window::Runner::calibrated(fixture).map_err(failed)?;
     let quarter = Nanos(request.cpu.0 / 4.0);
@@ -389,10 +397,11 @@ fn broken_walk_warning(profile: &Profile) -> Option<Warning> {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod platform {
-    use super::{Request, Sampler, SamplerError, Taken, perf, pprof_rs, window};
+    use super::{Request, Sampler, SamplerError, Taken, own, perf, pprof_rs, window};
 
     pub(super) fn available(sampler: Sampler) -> Result<(), SamplerError> {
         match sampler {
+            Sampler::Own => own::available(),
             Sampler::Pprof => pprof_rs::available(),
             Sampler::PerfFp | Sampler::PerfDwarf => perf::available(sampler),
         }
@@ -403,6 +412,7 @@ mod platform {
         run: impl FnOnce(&mut dyn window::Gate) -> Result<window::Windows, SamplerError>,
     ) -> Result<(Taken, window::Windows), SamplerError> {
         match request.sampler {
+            Sampler::Own => own::take(request, run),
             Sampler::Pprof => pprof_rs::take(request, run),
             Sampler::PerfFp | Sampler::PerfDwarf => perf::take(request, run),
         }
@@ -532,7 +542,7 @@ mod tests {
             let whole = share(profile, MARKER) > 0.9;
             let warned = recording.warnings.iter().any(|warning| warning.code == "no-frame-pointers");
             assert!(whole != warned && (whole || sampler == Sampler::PerfFp), "{sampler}");
-            assert!(profile.frames.iter().all(|frame| !frame.function.contains("gated")));
+            assert!(profile.frames.iter().all(|frame| !frame.function.ends_with("pprof_rs::gated")));
             assert!(recording.cpu_ns >= 1_000_000_000 && recording.iterations > 0);
         }
     }

@@ -21,6 +21,8 @@ pub(super) struct Module {
     pub(super) bias: u64,
     /// Memory that its segments span.
     pub(super) range: Range<u64>,
+    /// Memory of each of its segments.
+    pub(super) segments: Vec<Range<u64>>,
     /// Memory of its unwind index (`.eh_frame_hdr`), where there is one.
     pub(super) unwind_index: Option<Range<u64>>,
 }
@@ -48,7 +50,7 @@ pub(super) fn loaded_modules() -> Vec<Module> {
             _ => PathBuf::from(name.to_string_lossy().into_owned()),
         };
         let unwind_index = headers.iter().find(|header| header.p_type == libc::PT_GNU_EH_FRAME).map(memory);
-        found.push(Module { path, bias: info.dlpi_addr, range: start..end, unwind_index });
+        found.push(Module { path, bias: info.dlpi_addr, range: start..end, segments: loads().collect(), unwind_index });
         0
     }
     let mut found: Vec<Module> = Vec::new();

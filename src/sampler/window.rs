@@ -17,6 +17,11 @@ const WALL_LIMIT: f64 = 20.0;
 pub(super) trait Gate {
     fn open(&mut self);
     fn close(&mut self);
+
+    /// CPU time that threads of the sampler's own have used so far, which is not the body's.
+    fn own_cpu_ns(&mut self) -> u64 {
+        0
+    }
 }
 
 /// For runs without a sampler.
@@ -49,13 +54,14 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Doubles the batch until one takes [`BATCH_NS`] of CPU or wall time.
+    /// Doubles the batch until one takes [`BATCH_NS`] of CPU time.
     pub(super) fn calibrated(fixture: &'a mut dyn Fixture) -> Result<Self, String> {
         let mut runner = Self { fixture, batch: 1, next: 0 };
         loop {
             let mut windows = Windows::default();
             runner.batch(&mut Ungated, &mut windows)?;
-            if windows.wall_ns >= BATCH_NS || runner.batch >= LARGEST_BATCH {
+            // A body that sleeps uses no CPU time; wall time ends the search then.
+            if windows.thread_cpu_ns >= BATCH_NS || windows.wall_ns >= 10 * BATCH_NS || runner.batch >= LARGEST_BATCH {
                 return Ok(runner);
             }
             runner.batch *= 2;
@@ -75,13 +81,15 @@ impl<'a> Runner<'a> {
         let end = self.next + self.batch;
         self.fixture.load(self.next..end)?;
         self.next = end;
+        let own = gate.own_cpu_ns();
         let (start, process, thread) = (monotonic_ns(), process_cpu_ns(), thread_cpu_ns());
         gate.open();
         sampled_window(self.fixture);
         gate.close();
         let thread = thread_cpu_ns() - thread;
-        windows.cpu_ns += process_cpu_ns().saturating_sub(process);
+        let process = process_cpu_ns().saturating_sub(process);
         let stop = monotonic_ns();
+        windows.cpu_ns += process.saturating_sub(gate.own_cpu_ns().saturating_sub(own));
         windows.thread_cpu_ns += thread;
         windows.wall_ns += stop - start;
         windows.intervals.push((start, stop));
@@ -110,7 +118,7 @@ fn process_cpu_ns() -> u64 {
 }
 
 /// The monotonic clock, in nanoseconds, from the same origin as in other processes on Linux.
-fn monotonic_ns() -> u64 {
+pub(super) fn monotonic_ns() -> u64 {
     #[cfg(target_os = "linux")]
     return read(libc::CLOCK_MONOTONIC);
     #[cfg(not(target_os = "linux"))]
