@@ -299,11 +299,6 @@ impl Builder {
         root_first.into_iter().fold(None, |parent, frame| Some(self.stack(parent, frame)))
     }
 
-    /// The frame of this index.
-    pub fn frame_of(&self, id: FrameId) -> &Frame {
-        self.profile.frame(id)
-    }
-
     /// The frames of a stack, root first.
     pub fn root_to_leaf(&self, id: StackId) -> Vec<FrameId> {
         self.profile.root_to_leaf(id)
