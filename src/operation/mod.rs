@@ -6,6 +6,8 @@ pub mod bounded;
 pub mod field25519;
 #[cfg(feature = "mls")]
 pub mod mls;
+#[cfg(feature = "schnorr")]
+pub mod schnorr;
 
 use crate::workload::{Family, Suite, Workload};
 
@@ -14,6 +16,8 @@ pub fn all() -> Vec<Workload> {
     let mut all = Vec::new();
     #[cfg(feature = "crypto")]
     all.extend(field25519::all());
+    #[cfg(feature = "schnorr")]
+    all.extend(schnorr::all());
     all
 }
 

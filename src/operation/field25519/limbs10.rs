@@ -16,7 +16,7 @@ representation! {
 
 /// Bits of limb i.
 const fn bits(i: usize) -> u32 {
-    if i % 2 == 0 { 26 } else { 25 }
+    if i.is_multiple_of(2) { 26 } else { 25 }
 }
 
 /// Weight of limb i as a power of two.

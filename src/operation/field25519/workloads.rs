@@ -81,7 +81,7 @@ fn sign_row<F: Field>(form: &str) -> Workload {
         &name::<F>("sign", form),
         |seed| {
             let curve = std::sync::Arc::new(Curve::<F>::new());
-            signatures::<F>(seed).into_iter().map(|input| (curve.clone(), input)).collect()
+            signatures(seed).into_iter().map(|input| (curve.clone(), input)).collect()
         },
         |(curve, input)| ed25519::sign(curve, &input.key, &input.message),
         |(_, input), output| same(&input.signature, output),
@@ -93,7 +93,7 @@ fn verify_row<F: Field>(form: &str) -> Workload {
         &name::<F>("verify", form),
         |seed| {
             let curve = std::sync::Arc::new(Curve::<F>::new());
-            signatures::<F>(seed).into_iter().map(|input| (curve.clone(), input)).collect()
+            signatures(seed).into_iter().map(|input| (curve.clone(), input)).collect()
         },
         |(curve, input)| ed25519::verify(curve, input.key.public(), &input.message, &input.signature),
         |(_, input), valid| {
@@ -109,7 +109,7 @@ pub(super) struct Signed {
     pub(super) signature: [u8; 64],
 }
 
-pub(super) fn signatures<F: Field>(seed: u64) -> Vec<Signed> {
+pub(super) fn signatures(seed: u64) -> Vec<Signed> {
     use ed25519_dalek::Signer;
     let mut random = ChaCha20Rng::seed_from_u64(seed);
     // Keys are the same in every representation; the fastest expands them.
