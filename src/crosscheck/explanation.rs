@@ -28,6 +28,34 @@ pub struct Explanation {
     pub warnings: Vec<Warning>,
 }
 
+impl Explanation {
+    /// Σ op count × unit cost, in nanoseconds, over the primitives that have one; the interval takes their
+    /// errors as independent.
+    pub fn predicted_ns(&self) -> Option<Estimate> {
+        let parts: Vec<Estimate> = self.primitives.iter().filter_map(|one| one.predicted_ns).collect();
+        let point = parts.iter().map(|part| part.point).sum();
+        let square = |end: fn(&Estimate) -> Option<f64>| {
+            parts.iter().map(|part| Some((end(part)? - part.point).powi(2))).sum::<Option<f64>>().map(f64::sqrt)
+        };
+        let (below, above) = (square(|part| part.low), square(|part| part.high));
+        (!parts.is_empty()).then_some(Estimate {
+            point,
+            low: below.map(|below| point - below),
+            high: above.map(|above| point + above),
+        })
+    }
+
+    /// Measured − predicted, in nanoseconds.
+    pub fn residual_ns(&self) -> Option<f64> {
+        Some(self.time_ns?.point - self.predicted_ns()?.point)
+    }
+
+    /// Predicted ÷ measured.
+    pub fn explained(&self) -> Option<f64> {
+        Some(self.predicted_ns()?.point / self.time_ns?.point)
+    }
+}
+
 /// One primitive's part of an operation. Times are nanoseconds per operation unless said otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Explained {

@@ -1,0 +1,26 @@
+//! A progress bar on standard error, where that is a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub(super) struct Bar(ProgressBar);
+
+const STEPS: u64 = 1_000;
+
+/// A bar with a name. It draws nothing where standard error is no terminal.
+pub(super) fn bar(name: &str) -> Bar {
+    let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3} % {elapsed}");
+    let bar = ProgressBar::new(STEPS).with_prefix(name.to_owned());
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    Bar(bar)
+}
+
+impl Bar {
+    /// Shows the part that is done, from 0 to 1.
+    pub(super) fn set(&self, done: f64) {
+        self.0.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
+    }
+
+    pub(super) fn finish(self) {
+        self.0.finish_and_clear();
+    }
+}

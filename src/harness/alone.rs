@@ -1,0 +1,215 @@
+//! What a primitive costs standing alone, on the very inputs that an operation gave it.
+
+use std::hint::black_box;
+
+use super::clock::thread_cpu_ns;
+use super::interleave::Session;
+use crate::boundary::{self, CapturedCall, Prepared, Rerun};
+use crate::workload::{Fixture, Kind, Suite, Workload, WorkloadError};
+
+/// A primitive that can be run alone.
+pub struct Pool {
+    /// The primitive.
+    pub primitive: String,
+    source: Source,
+}
+
+enum Source {
+    Captured(Captured),
+    Workload(Standalone),
+}
+
+/// Calls prepared from what an operation called the primitive with.
+struct Captured {
+    calls: Vec<Prepared>,
+    /// Calls in one timing: whole iterations of the operation, so that sizes mix as they do in it.
+    window: usize,
+    passes: usize,
+    next: usize,
+}
+
+/// The primitive's own workload, on its own inputs.
+struct Standalone {
+    workload: Workload,
+    throughput: Box<dyn Fixture>,
+    chained: Option<Box<dyn Fixture>>,
+    iterations: u64,
+    next: u64,
+}
+
+/// How the calls of one timing follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Chaining {
+    /// Back to back: calls may overlap in the processor.
+    Throughput,
+    /// The address of each call's input waits for the output before.
+    Chained,
+    /// One call, after caches and predictors were disturbed.
+    Cold,
+}
+
+/// Most bytes of inputs that are kept.
+const KEPT: usize = 32 << 20;
+
+/// Shortest and longest timing of a window, in nanoseconds. In between it is half the operation's time: a
+/// longer window is interrupted more often, and both should suffer alike.
+const SHORTEST: f64 = 50_000.0;
+const LONGEST: f64 = 2_000_000.0;
+
+/// Captures the inputs of some iterations and makes a pool for every primitive that can be run alone: on
+/// the captured inputs where its boundary has the means, else by the workload of its name in the suite.
+/// `operation_ns` is what the operation takes, roughly.
+///
+/// # Errors
+///
+/// Where an iteration, or a primitive's workload, fails.
+pub fn pools(
+    session: &mut Session,
+    suite: &Suite,
+    seed: u64,
+    iterations: u64,
+    operation_ns: f64,
+) -> Result<Vec<Pool>, WorkloadError> {
+    let target = (0.5 * operation_ns).clamp(SHORTEST, LONGEST);
+    let mut calls: Vec<CapturedCall> = Vec::new();
+    let mut captured = 0;
+    let mut kept = 0;
+    while captured < iterations.max(1) && kept < KEPT {
+        let (((), capture), _) = session.run(captured, |body| boundary::capture(body))?;
+        kept += capture.calls.iter().flat_map(|call| &call.inputs).map(Vec::len).sum::<usize>();
+        calls.extend(capture.calls);
+        captured += 1;
+    }
+    let mut names: Vec<&'static str> = Vec::new();
+    for call in &calls {
+        if !names.contains(&call.primitive) {
+            names.push(call.primitive);
+        }
+    }
+    let mut pools = Vec::new();
+    for name in names {
+        let source = if let Some(rerun) = boundary::known(name).and_then(|known| known.rerun) {
+            Source::Captured(Captured::new(name, rerun, &calls, captured * session.batch, target))
+        } else if let Some(workload) = suite.find(name).filter(|workload| workload.kind == Kind::Primitive) {
+            Source::Workload(Standalone::new(workload, seed, target)?)
+        } else {
+            continue;
+        };
+        pools.push(Pool { primitive: name.to_owned(), source });
+    }
+    Ok(pools)
+}
+
+impl Pool {
+    /// Time of one call in nanoseconds. `None` where there is no such form.
+    ///
+    /// # Errors
+    ///
+    /// Where the primitive's workload fails.
+    pub fn time(&mut self, chaining: Chaining) -> Result<Option<f64>, WorkloadError> {
+        match &mut self.source {
+            Source::Captured(captured) => Ok(Some(captured.time(chaining))),
+            Source::Workload(standalone) => standalone.time(chaining),
+        }
+    }
+}
+
+impl Captured {
+    fn new(name: &str, rerun: Rerun, calls: &[CapturedCall], iterations: u64, target: f64) -> Self {
+        let prepare = |call: &CapturedCall| rerun(&call.inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+        let calls: Vec<Prepared> = calls.iter().filter(|call| call.primitive == name).map(prepare).collect();
+        let of_one = (calls.len() as u64).div_ceil(iterations).max(1) as usize;
+        let mut pool = Self { calls, window: of_one, passes: 1, next: 0 };
+        let cost = (0..5).map(|_| pool.time(Chaining::Throughput)).fold(f64::INFINITY, f64::min).max(1.0);
+        let iterations_needed = (target / (cost * of_one as f64)).ceil().max(1.0) as usize;
+        pool.window = (iterations_needed * of_one).min(pool.calls.len());
+        pool.passes = (target / (cost * pool.window as f64)).ceil().max(1.0) as usize;
+        pool
+    }
+
+    /// The mean over a window that moves on with each timing.
+    fn time(&mut self, chaining: Chaining) -> f64 {
+        if chaining == Chaining::Cold {
+            let call = &self.calls[self.next % self.calls.len()];
+            self.next += 1;
+            disturb();
+            let start = thread_cpu_ns();
+            black_box(call());
+            return (thread_cpu_ns() - start) as f64;
+        }
+        let first = self.next % self.calls.len();
+        self.next = first + self.window;
+        // Zero, but where calls are chained the processor has to wait for each output to know it.
+        let waits = if chaining == Chaining::Chained { black_box(0) } else { 0 };
+        let start = thread_cpu_ns();
+        for _ in 0..self.passes {
+            let mut at = first;
+            for _ in 0..self.window {
+                if at >= self.calls.len() {
+                    at = 0;
+                }
+                let output = black_box((self.calls[at])());
+                at += 1;
+                if chaining == Chaining::Chained {
+                    at += (output & waits) as usize;
+                }
+            }
+        }
+        (thread_cpu_ns() - start) as f64 / (self.passes * self.window) as f64
+    }
+}
+
+impl Standalone {
+    fn new(workload: &Workload, seed: u64, target: f64) -> Result<Self, WorkloadError> {
+        let throughput = workload.fixture(seed)?;
+        let chained = workload.chained_fixture(seed).transpose()?;
+        let mut standalone = Self { workload: workload.clone(), throughput, chained, iterations: 1, next: 0 };
+        let mut shortest = f64::INFINITY;
+        for _ in 0..5 {
+            shortest = shortest.min(standalone.time(Chaining::Throughput)?.unwrap_or(f64::INFINITY));
+        }
+        standalone.iterations = (target / shortest.max(1.0)).ceil().max(1.0) as u64;
+        Ok(standalone)
+    }
+
+    fn time(&mut self, chaining: Chaining) -> Result<Option<f64>, WorkloadError> {
+        let iterations = if chaining == Chaining::Cold { 1 } else { self.iterations };
+        let fixture = match chaining {
+            Chaining::Chained => match &mut self.chained {
+                Some(chained) => chained,
+                None => return Ok(None),
+            },
+            _ => &mut self.throughput,
+        };
+        let range = self.next..self.next + iterations;
+        self.next = range.end;
+        fixture.load(range).map_err(|message| self.workload.error(message))?;
+        if chaining == Chaining::Cold {
+            disturb();
+        }
+        let start = thread_cpu_ns();
+        fixture.run();
+        let elapsed = thread_cpu_ns() - start;
+        fixture.unload().map_err(|message| self.workload.error(message))?;
+        Ok(Some(elapsed as f64 / iterations as f64))
+    }
+}
+
+/// Touches more memory than the first two levels of cache hold, and branches on it unpredictably.
+fn disturb() {
+    const BYTES: usize = 4 << 20;
+    thread_local!(static MEMORY: std::cell::RefCell<Vec<u8>> = std::cell::RefCell::new(vec![1; BYTES]));
+    MEMORY.with_borrow_mut(|memory| {
+        let mut at = 0x9e37_79b9usize;
+        let mut sum = 0u8;
+        for _ in 0..BYTES / 64 {
+            at = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            let byte = &mut memory[(at >> 20) % BYTES];
+            *byte = byte.wrapping_add(sum | 1);
+            if *byte & 4 != 0 {
+                sum = black_box(sum ^ *byte);
+            }
+        }
+        black_box(sum);
+    });
+}

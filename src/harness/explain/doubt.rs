@@ -1,0 +1,176 @@
+//! What to distrust in an explanation: where its estimates disagree, and which known reason fits.
+
+use super::{Causal, Places};
+use crate::crosscheck::explanation::{Explained, Explanation};
+use crate::harness::count::OpCounts;
+use crate::harness::interleave::Samples;
+use crate::stats::Estimate;
+use crate::unit::{Nanos, Share};
+use crate::warning::Warning;
+
+/// Modes that cost less than this part of the operation disturb no reference.
+const GATE: f64 = 0.02;
+
+/// Estimates that differ by less than this part are not held against each other.
+const TOLERATED: f64 = 0.05;
+
+/// A primitive whose part of the operation is below this is not held against anything.
+const SMALLEST: f64 = 0.01;
+
+/// Rounds below which intervals are coarse.
+const FEW_ROUNDS: usize = 30;
+
+/// Whether off, dose 0 and replay of nothing cost the same: the interval of the difference holds zero, or
+/// the difference is below 2 % of the operation.
+pub(super) fn gate_holds(samples: &Samples, at: &Places) -> bool {
+    [at.dose_none, at.replay_none].into_iter().all(|arm| {
+        let off_by = samples.combine(&[at.off, arm], |t| (t[1] - t[0]) / t[0]);
+        holds(off_by, 0.0) || off_by.point.abs() < GATE
+    })
+}
+
+pub(super) fn warnings(explanation: &Explanation, counts: &OpCounts, samples: &Samples, at: &Places) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut warn = |code: &str, message: String, remedy: &str| {
+        warnings.push(Warning { code: code.to_owned(), message, remedy: remedy.to_owned() });
+    };
+    if !explanation.causal_valid {
+        let [off, dose, replay] = [at.off, at.dose_none, at.replay_none].map(|arm| Nanos(samples.of(arm).point));
+        warn(
+            "causal-gate",
+            format!("the operation takes {off} plain, {dose} under a dose of nothing and {replay} replaying nothing"),
+            "measure again on a quiet machine; where it stays, the boundary calls are too short and too many",
+        );
+    }
+    if samples.rounds() < FEW_ROUNDS {
+        warn(
+            "few-rounds",
+            format!("only {} rounds fitted into the budget, so intervals are coarse", samples.rounds()),
+            "give a larger --budget",
+        );
+    }
+    for (name, calls) in &counts.elsewhere {
+        warn(
+            "calls-elsewhere",
+            format!("{calls} calls of {name} ran on threads that were not measured"),
+            "keep the operation on one thread while it is explained",
+        );
+    }
+    for count in counts.primitives.iter().filter(|count| !count.is_exact()) {
+        let (low, high) = count.calls;
+        warn(
+            "count-varies",
+            format!("{} is called {low} to {high} times, depending on the input", count.primitive),
+            "read the prediction as a mean over inputs",
+        );
+    }
+    for primitive in &explanation.primitives {
+        for (code, message, remedy) in of_primitive(explanation, primitive, samples, at) {
+            warn(code, message, remedy);
+        }
+    }
+    for (what, all, each) in [
+        ("dosed", explanation.dose_all_ns, sum(explanation, |one| one.dose_ns)),
+        ("replayed", explanation.replay_all_ns, sum(explanation, |one| one.replay_ns)),
+    ] {
+        if let (Some(all), Some(each)) = (all, each)
+            && apart(all, each)
+        {
+            warn(
+                "not-additive",
+                format!("all primitives {what} at once make {}, one at a time {}", Nanos(all.point), Nanos(each.point)),
+                "trust neither a sum of single savings nor a single share to better than the difference",
+            );
+        }
+    }
+    warnings
+}
+
+type Doubt = (&'static str, String, &'static str);
+
+fn of_primitive(explanation: &Explanation, one: &Explained, samples: &Samples, at: &Places) -> Vec<Doubt> {
+    let name = &one.primitive;
+    let mut doubts = Vec::new();
+    let Some((_, causal)) = at.primitives.iter().find(|(other, _)| other == name) else { return doubts };
+    let (Some(time), Some(dose), Some(replay)) = (explanation.time_ns, one.dose_ns, one.replay_ns) else {
+        return doubts;
+    };
+    let Some(predicted) = one.predicted_ns else {
+        doubts.push((
+            "no-unit-cost",
+            format!("{name} cannot be run alone, so nothing is predicted for it"),
+            "give its boundary the means with Boundary::rerun, or take its cost from a record with --costs",
+        ));
+        return doubts;
+    };
+    if predicted.point.max(dose.point) < SMALLEST * time.point {
+        return doubts;
+    }
+    let widest = [dose, replay].into_iter().filter_map(Estimate::half_width).fold(0.0, f64::max);
+    if widest > 0.5 * predicted.point {
+        doubts.push((
+            "too-small",
+            format!("{name} is resolved to ±{} only, of {} predicted", Nanos(widest), Nanos(predicted.point)),
+            "trust the prediction, or give a larger --budget",
+        ));
+        return doubts;
+    }
+    if apart(dose, replay) {
+        let reason = if dose.point > replay.point {
+            "repeating it costs more than its own calls do, or later work depends on what it leaves in the caches"
+        } else {
+            "its repeated calls run warm, its own calls cold"
+        };
+        doubts.push((
+            "dose-replay-disagree",
+            format!("{name}: dose says {}, replay {}: {reason}", Nanos(dose.point), Nanos(replay.point)),
+            "there is no single share of it: read dose as the cost of one more call, replay as the gain of none",
+        ));
+    } else if apart(dose, predicted) && apart(replay, predicted) {
+        let ratio = Share(dose.point / predicted.point - 1.0);
+        let cold = one.cost_band_ns.is_some_and(|(_, high)| dose.point < 1.05 * one.count * high);
+        let (code, reason) = match (dose.point > predicted.point, cold) {
+            (true, true) => ("cold-in-place", "within its cost band: in place its code and data are colder than alone"),
+            (true, false) => ("dearer-in-place", "and above its cost band: alone it does not do the same work"),
+            (false, _) => {
+                ("cheaper-in-place", "its inputs in place repeat more, or it overlaps with what surrounds it")
+            }
+        };
+        doubts.push((
+            code,
+            format!("{name} costs {ratio} more in place than alone, {reason}"),
+            "trust dose and replay",
+        ));
+    }
+    doubts.extend(bent(name, causal, samples, at));
+    doubts
+}
+
+fn bent(name: &str, causal: &Causal, samples: &Samples, at: &Places) -> Option<Doubt> {
+    let bend = causal.bend(samples, at.dose_none);
+    (!holds(bend, 0.0) && bend.point.abs() > 2.0 * TOLERATED).then(|| {
+        (
+            "dose-bends",
+            format!("{name}: the first dose adds {} of what two add, a straight line half", Share(0.5 + bend.point)),
+            "the first extra call costs other than the next ones: trust replay",
+        )
+    })
+}
+
+fn sum(explanation: &Explanation, of: impl Fn(&Explained) -> Option<Estimate>) -> Option<Estimate> {
+    let parts: Vec<Estimate> = explanation.primitives.iter().filter_map(of).collect();
+    let half = parts.iter().filter_map(|part| part.half_width()).map(|half| half * half).sum::<f64>().sqrt();
+    let point = parts.iter().map(|part| part.point).sum::<f64>();
+    (!parts.is_empty()).then(|| Estimate::with_interval(point, point - half, point + half))
+}
+
+fn holds(estimate: Estimate, value: f64) -> bool {
+    estimate.low.is_none_or(|low| low <= value) && estimate.high.is_none_or(|high| value <= high)
+}
+
+/// Whether two estimates differ by more than is tolerated and their intervals do not touch.
+fn apart(a: Estimate, b: Estimate) -> bool {
+    let (low, high) = if a.point < b.point { (a, b) } else { (b, a) };
+    let gap = high.low.unwrap_or(high.point) - low.high.unwrap_or(low.point);
+    gap > 0.0 && high.point - low.point > TOLERATED * high.point.abs()
+}

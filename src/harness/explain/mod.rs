@@ -1,0 +1,253 @@
+//! Explains an operation by its primitives, without a sampler: counts, costs, dose and replay, in one
+//! process and interleaved.
+//!
+//! In each round, on the round's input, the operation runs plainly, under each primitive's doses, and with
+//! each primitive replayed and in its shadow; and each primitive runs alone on inputs that the operation
+//! had given it. All figures share their rounds, so a slow minute of the machine moves none against another.
+
+mod doubt;
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use super::alone::{self, Chaining, Pool};
+use super::count::{self, OpCounts};
+use super::interleave::{self, Arm, Plan, Samples, Session, Treatment};
+use crate::boundary::{self, Selection};
+use crate::crosscheck::explanation::{Explained, Explanation, FramePattern};
+use crate::stats::Estimate;
+use crate::workload::{Suite, Workload, WorkloadError};
+
+/// How an operation is explained.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Seed of inputs and orders.
+    pub seed: u64,
+    /// Thread CPU time for the interleaved rounds, set-up included.
+    pub budget: Duration,
+    /// Iterations that are counted and whose inputs are captured.
+    pub iterations: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { seed: 1, budget: Duration::from_secs(30), iterations: 8 }
+    }
+}
+
+/// Part of the operation that one step of a dose adds.
+const STEP: f64 = 0.1;
+
+/// Most extra executions at one call in one step.
+const MOST: f64 = 4096.0;
+
+/// Explains an operation of a suite. `progress` is told the part that is done, from 0 to 1.
+///
+/// # Errors
+///
+/// Where the operation fails or panics, is not deterministic, or where a replay parts from its recording.
+pub fn explain(
+    suite: &Suite,
+    workload: &Workload,
+    settings: &Settings,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Explanation, WorkloadError> {
+    if boundary::COMPILED_OUT {
+        return Err(workload.error("this build has the feature boundary-off: there is nothing to explain with"));
+    }
+    let counts = count::count(workload, settings.seed, settings.iterations)?;
+    let mut session = Session::new(workload, settings.seed)?;
+    let rough = session.calibrate()?;
+    let pools = alone::pools(&mut session, suite, settings.seed, settings.iterations, rough)?;
+    let names = pure_primitives(&counts);
+    let steps = steps(&mut session, rough, &names)?;
+    let session = RefCell::new(session);
+    let pools: Vec<RefCell<Pool>> = pools.into_iter().map(RefCell::new).collect();
+    let (mut arms, at) = arms(&session, &pools, &names, &steps);
+    let plan = Plan { seed: settings.seed, budget: settings.budget, ..Plan::default() };
+    let samples = interleave::interleave(&mut arms, &plan, progress)?;
+    drop(arms);
+    let traced = traced(&session.borrow());
+    Ok(assemble(&counts, &samples, &at, &traced))
+}
+
+/// The primitives that can be dosed and replayed: called, and pure.
+fn pure_primitives(counts: &OpCounts) -> Vec<String> {
+    let pure = |name: &str| !boundary::known(name).is_some_and(|known| known.stateful);
+    let called = counts.primitives.iter().filter(|one| one.mean > 0.0);
+    called.map(|one| one.primitive.clone()).filter(|name| pure(name)).collect()
+}
+
+/// Per primitive: extra executions at each call that add about a tenth of the operation.
+fn steps(session: &mut Session, rough: f64, names: &[String]) -> Result<Vec<u32>, WorkloadError> {
+    for round in 0..5 {
+        session.time(round, &Treatment::Trace)?;
+    }
+    let in_place = |name: &String| {
+        let runs = session.traced.iter();
+        let of_run = |run: &Vec<boundary::Traced>| run.iter().find(|one| one.primitive == name).map(|one| one.total_ns);
+        runs.filter_map(of_run).min().map_or(f64::NAN, |ns| ns as f64 / session.batch as f64)
+    };
+    let step = |name: &String| (STEP * rough / in_place(name)).round().clamp(1.0, MOST) as u32;
+    let steps = names.iter().map(step).collect();
+    session.traced.clear();
+    Ok(steps)
+}
+
+/// Where each figure is among the arms.
+struct Places {
+    off: usize,
+    dose_none: usize,
+    replay_none: usize,
+    all: Causal,
+    primitives: Vec<(String, Causal)>,
+    alone: Vec<(String, [usize; 3])>,
+}
+
+/// The arms of one selection.
+struct Causal {
+    step: u32,
+    once: usize,
+    twice: usize,
+    shadow: usize,
+    replay: usize,
+}
+
+fn arms<'a>(
+    session: &'a RefCell<Session>,
+    pools: &'a [RefCell<Pool>],
+    names: &[String],
+    steps: &[u32],
+) -> (Vec<Arm<'a>>, Places) {
+    let arms: RefCell<Vec<Arm<'a>>> = RefCell::new(Vec::new());
+    let add = |arm: Arm<'a>| {
+        arms.borrow_mut().push(arm);
+        arms.borrow().len() - 1
+    };
+    let treated = |treatment: Treatment| add(Box::new(move |round| session.borrow_mut().time(round, &treatment)));
+    let causal = |of: Selection, step: u32| Causal {
+        step,
+        once: treated(Treatment::Dose(of.clone(), step)),
+        twice: treated(Treatment::Dose(of.clone(), 2 * step)),
+        shadow: treated(Treatment::Shadow(of.clone())),
+        replay: treated(Treatment::Replay(of)),
+    };
+    let alone = |pool: &'a RefCell<Pool>| {
+        // A form that a primitive does not have takes no time and shows as none.
+        let arm = |chaining| add(Box::new(move |_| Ok(pool.borrow_mut().time(chaining)?.unwrap_or(f64::NAN))));
+        (pool.borrow().primitive.clone(), [Chaining::Throughput, Chaining::Chained, Chaining::Cold].map(arm))
+    };
+    treated(Treatment::Trace);
+    let places = Places {
+        off: treated(Treatment::Off),
+        dose_none: treated(Treatment::Dose(Selection::none(), 0)),
+        replay_none: treated(Treatment::Replay(Selection::none())),
+        all: causal(Selection::all(), 1),
+        primitives: names
+            .iter()
+            .zip(steps)
+            .map(|(name, step)| (name.clone(), causal(Selection::only([name]), *step)))
+            .collect(),
+        alone: pools.iter().map(alone).collect(),
+    };
+    (arms.into_inner(), places)
+}
+
+impl Causal {
+    /// Time that one more execution at each call adds: the slope through no dose, one step and two. With
+    /// equal steps the least-squares slope does not depend on the middle.
+    fn dose(&self, samples: &Samples, none: usize) -> Estimate {
+        samples.combine(&[none, self.twice], |t| (t[1] - t[0]) / (2.0 * f64::from(self.step)))
+    }
+
+    /// How far the middle dose is off the line through the ends, as part of the rise.
+    fn bend(&self, samples: &Samples, none: usize) -> Estimate {
+        samples.combine(&[none, self.once, self.twice], |t| (t[1] - 0.5 * (t[0] + t[2])) / (t[2] - t[0]))
+    }
+
+    fn saving(&self, samples: &Samples) -> Estimate {
+        samples.combine(&[self.shadow, self.replay], |t| t[0] - t[1])
+    }
+}
+
+/// Lower quartile over tracing runs of each primitive's time in place, per iteration.
+fn traced(session: &Session) -> Vec<(String, f64)> {
+    let mut names: Vec<&'static str> = session.traced.iter().flatten().map(|one| one.primitive).collect();
+    names.sort_unstable();
+    names.dedup();
+    let quartile = |name: &str| {
+        let totals = session.traced.iter().flatten().filter(|one| one.primitive == name).map(|one| one.total_ns as f64);
+        crate::stats::quantile(&crate::stats::sorted(totals.collect()), 0.25).unwrap_or(f64::NAN)
+    };
+    names.iter().map(|name| ((*name).to_owned(), quartile(name) / session.batch as f64)).collect()
+}
+
+fn assemble(counts: &OpCounts, samples: &Samples, at: &Places, traced: &[(String, f64)]) -> Explanation {
+    let primitives = counts
+        .primitives
+        .iter()
+        .map(|count| {
+            let name = &count.primitive;
+            let alone = at.alone.iter().find(|(one, _)| one == name).map(|(_, arms)| arms);
+            let unit = alone.map(|[throughput, ..]| samples.of(*throughput));
+            let band = alone.map(|arms| {
+                let costs = arms.map(|arm| samples.of(arm).point);
+                // NaN, for a form that there is not, loses both comparisons.
+                (costs.into_iter().fold(f64::INFINITY, f64::min), costs.into_iter().fold(0.0, f64::max))
+            });
+            let causal = at.primitives.iter().find(|(one, _)| one == name).map(|(_, causal)| causal);
+            Explained {
+                primitive: name.clone(),
+                count: count.mean,
+                nested: count.nested.clone(),
+                unit_cost_ns: unit,
+                cost_band_ns: band,
+                predicted_ns: unit.map(|unit| unit.scaled(count.mean)),
+                dose_ns: causal.map(|causal| causal.dose(samples, at.dose_none)),
+                replay_ns: causal.map(|causal| causal.saving(samples)),
+                trace_ns: traced.iter().find(|(one, _)| one == name).map(|(_, ns)| Estimate::point(*ns)),
+                frames: frames(name),
+            }
+        })
+        .collect();
+    let mut explanation = Explanation {
+        operation: counts.operation.clone(),
+        time_ns: Some(samples.of(at.off)),
+        primitives,
+        dose_all_ns: (!at.primitives.is_empty()).then(|| at.all.dose(samples, at.dose_none)),
+        replay_all_ns: (!at.primitives.is_empty()).then(|| at.all.saving(samples)),
+        causal_valid: doubt::gate_holds(samples, at),
+        warnings: Vec::new(),
+    };
+    explanation.warnings = doubt::warnings(&explanation, counts, samples, at);
+    explanation
+}
+
+/// The functions that were declared to be the primitive's, and the closures seen at its boundaries.
+fn frames(name: &str) -> Vec<FramePattern> {
+    let Some(known) = boundary::known(name) else { return Vec::new() };
+    let declared = known.frames.into_iter().map(|frame| FramePattern::Exact(frame.to_owned()));
+    declared.chain(known.closures.into_iter().map(closure_pattern)).collect()
+}
+
+/// A closure's type name ends in `{{closure}}`; symbols write `{{closure}}` or `{closure#0}`.
+fn closure_pattern(type_name: &str) -> FramePattern {
+    const CLOSURE: &str = "{{closure}}";
+    let escaped: String = type_name
+        .split(CLOSURE)
+        .map(|part| {
+            part.chars().fold(String::new(), |mut text, c| {
+                if !c.is_alphanumeric() && c != '_' && c != ':' && c != ' ' {
+                    text.push('\\');
+                }
+                text.push(c);
+                text
+            })
+        })
+        .collect::<Vec<_>>()
+        .join(r"\{(?:\{closure\}|closure#\d+)\}");
+    FramePattern::Regex(format!("^{escaped}$"))
+}
+
+#[cfg(all(test, not(feature = "boundary-off")))]
+mod tests;

@@ -1,0 +1,58 @@
+use super::*;
+use crate::Boundary;
+use crate::workload::Digest;
+
+static LARGE: Boundary = Boundary::new("explain_large").rerun(|inputs| {
+    let input = u64::from_le_bytes(inputs[0].try_into().unwrap());
+    Box::new(move || spin(input, 6_000))
+});
+static SMALL: Boundary = Boundary::new("explain_small").rerun(|inputs| {
+    let input = u64::from_le_bytes(inputs[0].try_into().unwrap());
+    Box::new(move || spin(input, 1_000))
+});
+
+#[inline(never)]
+fn spin(input: u64, turns: u64) -> u64 {
+    (0..turns).fold(input, |x: u64, i| std::hint::black_box(x.rotate_left(5) ^ i))
+}
+
+/// Three large, six small, and as much again as the small ones that is behind no boundary: 6 : 2 : 2.
+fn workload() -> Workload {
+    Workload::operation(
+        "known_shares",
+        |seed| Ok(seed),
+        |seed, index| Ok(seed + index),
+        |input| {
+            let x = *input;
+            let large = (0..3).fold(x, |x, _| LARGE.call_on(&[&x.to_le_bytes()], || spin(x, 6_000)));
+            let small = (0..6).fold(large, |x, _| SMALL.call_on(&[&x.to_le_bytes()], || spin(x, 1_000)));
+            spin(small, 6_000)
+        },
+        |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
+    )
+}
+
+#[test]
+fn known_shares_are_found_by_model_dose_and_replay() {
+    let settings = Settings { budget: Duration::from_millis(1_500), ..Settings::default() };
+    let explanation = explain(&Suite::new(), &workload(), &settings, &mut |_| ()).unwrap();
+    let time = explanation.time_ns.unwrap().point;
+    let [large, small] = ["explain_large", "explain_small"]
+        .map(|name| explanation.primitives.iter().find(|one| one.primitive == name).unwrap());
+    assert_eq!((large.count, small.count), (3.0, 6.0));
+    // Leeway of a quarter of each share: this runs beside other tests.
+    for (one, share) in [(large, 0.6), (small, 0.2)] {
+        for estimate in [one.predicted_ns, one.dose_ns, one.replay_ns, one.trace_ns] {
+            let found = estimate.unwrap().point / time;
+            assert!((found / share - 1.0).abs() < 0.25, "{}: {found} against {share}", one.primitive);
+        }
+    }
+    let all = explanation.replay_all_ns.unwrap().point / time;
+    assert!((all / 0.8 - 1.0).abs() < 0.25, "{all}");
+}
+
+#[test]
+fn a_closures_pattern_matches_both_manglings_and_nothing_else() {
+    let FramePattern::Regex(pattern) = closure_pattern("<a::B as c::D>::run::{{closure}}") else { panic!() };
+    assert_eq!(pattern, r"^\<a::B as c::D\>::run::\{(?:\{closure\}|closure#\d+)\}$");
+}
