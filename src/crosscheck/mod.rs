@@ -21,5 +21,7 @@ pub mod report;
 mod scores;
 pub mod share;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod testing;
 pub mod verdict;

@@ -11,7 +11,7 @@
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::attribute::{Attribution, Draw};
+use super::attribute::{Attribution, Draw, ratio};
 use crate::profile::Profile;
 use crate::stats::Estimate;
 
@@ -23,12 +23,14 @@ pub const DESIGN_EFFECT: f64 = 2.0;
 pub const Z95: f64 = 1.959_963_984_540_054;
 
 /// Below this many timed samples the blocks are too few to measure dependence.
-const FEWEST_TIMED: usize = 200;
+const FEWEST_TIMED: usize = 40;
 /// Consecutive samples are summed into at most this many bins before blocks are drawn.
 const BINS: usize = 4096;
-const REPLICATIONS: usize = 300;
+const REPLICATIONS: usize = 200;
 /// The longest block is this part of the recording.
 const FEWEST_BLOCKS: usize = 20;
+/// Below this many, blocks may be an eighth of the recording.
+const SHORT: usize = 400;
 
 /// One share of a profile and how many independent samples it is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,24 +116,23 @@ fn design_effects(draws: &[Draw], parts: usize, kish: f64, points: &[f64], seed:
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let mut largest = vec![0.0f64; parts];
     let mut length = 4;
-    let longest = (bins.len() / FEWEST_BLOCKS).max(1);
+    let longest = (bins.len() / FEWEST_BLOCKS).max(bins.len().min(SHORT) / 8);
     loop {
         let at = length.min(longest);
+        // A variance of few blocks is itself uncertain: its upper rather than its middle estimate.
+        let few = 1.0 + 2.0 / (bins.len() as f64 / at as f64).sqrt();
         for (kept, variance) in largest.iter_mut().zip(block_variance(&bins, parts, at, &mut rng)) {
-            *kept = kept.max(variance);
+            *kept = kept.max(variance * few);
         }
         if at == longest {
             break;
         }
         length *= 2;
     }
-    let effect = |part: usize| {
-        let binomial = points[part] * (1.0 - points[part]) / kish;
-        (binomial > 0.0).then(|| (largest[part] / binomial).max(1.0))
-    };
-    // A share of 0 or 1 shows no variance; it is as dependent as the most dependent share beside it.
-    let worst = (0..parts).filter_map(effect).fold(1.0, f64::max);
-    (0..parts).map(|part| effect(part).unwrap_or(worst)).collect()
+    // The dependence of all shares together steadies the ones that few samples show.
+    let binomial: Vec<f64> = points.iter().map(|share| share * (1.0 - share) / kish).collect();
+    let together = ratio(largest.iter().sum(), binomial.iter().sum()).max(1.0);
+    largest.iter().zip(binomial).map(|(variance, binomial)| ratio(*variance, binomial).max(together)).collect()
 }
 
 /// Weights by part, summed over runs of consecutive samples.
@@ -152,7 +153,7 @@ fn binned(draws: &[Draw], parts: usize) -> Vec<Vec<f64>> {
 /// Variance of each share over resamples of circular blocks of `length` bins.
 fn block_variance(bins: &[Vec<f64>], parts: usize, length: usize, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let n = bins.len();
-    let prefix = prefix_sums(bins, parts, length);
+    let sums = block_sums(bins, parts, length);
     let blocks = (n / length).max(1);
     let (mut sum, mut squares) = (vec![0.0; parts], vec![0.0; parts]);
     let mut drawn = vec![0.0; parts];
@@ -160,13 +161,13 @@ fn block_variance(bins: &[Vec<f64>], parts: usize, length: usize, rng: &mut ChaC
         drawn.fill(0.0);
         for _ in 0..blocks {
             let start = (rng.next_u64() % n as u64) as usize;
-            for (part, value) in drawn.iter_mut().enumerate() {
-                *value += prefix[start + length][part] - prefix[start][part];
+            for (value, add) in drawn.iter_mut().zip(&sums[start * parts..]) {
+                *value += add;
             }
         }
         let total: f64 = drawn.iter().sum();
         for (part, value) in drawn.iter().enumerate() {
-            let share = super::attribute::ratio(*value, total);
+            let share = ratio(*value, total);
             sum[part] += share;
             squares[part] += share * share;
         }
@@ -175,15 +176,22 @@ fn block_variance(bins: &[Vec<f64>], parts: usize, length: usize, rng: &mut ChaC
     sum.iter().zip(&squares).map(|(sum, squares)| ((squares - sum * sum / reps) / (reps - 1.0)).max(0.0)).collect()
 }
 
-/// Running sums over the bins, continued around the circle by one block.
-fn prefix_sums(bins: &[Vec<f64>], parts: usize, length: usize) -> Vec<Vec<f64>> {
-    let mut prefix = Vec::with_capacity(bins.len() + length + 1);
-    prefix.push(vec![0.0; parts]);
-    for bin in bins.iter().cycle().take(bins.len() + length) {
-        let last: &Vec<f64> = &prefix[prefix.len() - 1];
-        prefix.push(last.iter().zip(bin).map(|(sum, value)| sum + value).collect());
+/// The weight of each part in the block that starts at each bin, wrapping around the end.
+fn block_sums(bins: &[Vec<f64>], parts: usize, length: usize) -> Vec<f64> {
+    let n = bins.len();
+    let mut sums = Vec::with_capacity(n * parts);
+    let mut block = vec![0.0; parts];
+    for bin in bins.iter().cycle().take(length) {
+        block.iter_mut().zip(bin).for_each(|(sum, value)| *sum += value);
     }
-    prefix
+    for start in 0..n {
+        sums.extend_from_slice(&block);
+        let entering = &bins[(start + length) % n];
+        for ((sum, leaving), entering) in block.iter_mut().zip(&bins[start]).zip(entering) {
+            *sum += entering - leaving;
+        }
+    }
+    sums
 }
 
 #[cfg(test)]

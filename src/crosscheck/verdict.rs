@@ -14,6 +14,10 @@ use crate::stats::Estimate;
 /// Chance that a sound profile is accused of anything at all.
 pub const FALSE_ACCUSATIONS: f64 = 0.001;
 
+/// A profile worth fewer independent samples than this accuses nobody: too few to know how much they
+/// depend on each other.
+pub const FEWEST_EFFECTIVE: f64 = 50.0;
+
 /// What the judge says about one share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
@@ -105,11 +109,12 @@ pub fn judge(sampled: &Sampled, samples: Option<f64>, reference: &Reference, str
     let margin = strictness.margin;
     let (strict_low, strict_high) =
         difference(sampled, reference, strictness.accusing_z()).unwrap_or((f64::NEG_INFINITY, f64::INFINITY));
+    let enough = sampled.effective.is_some_and(|effective| effective >= FEWEST_EFFECTIVE);
     let verdict = if low >= -margin && high <= margin {
         Verdict::Agrees
-    } else if point > margin && strict_low > 0.0 {
+    } else if enough && point > margin && strict_low > 0.0 {
         Verdict::Over
-    } else if point < -margin && strict_high < 0.0 {
+    } else if enough && point < -margin && strict_high < 0.0 {
         if sampled.share == 0.0 { Verdict::Blind } else { Verdict::Under }
     } else {
         Verdict::Unresolved
@@ -154,8 +159,8 @@ fn settle(
         };
         let (margin, point) = (strictness.margin, judgement.difference.map_or(0.0, |d| d.point));
         (low >= -margin && high <= margin)
-            || (point > margin && strict_low > 0.0)
-            || (point < -margin && strict_high < 0.0)
+            || (effective * factor >= FEWEST_EFFECTIVE
+                && ((point > margin && strict_low > 0.0) || (point < -margin && strict_high < 0.0)))
     };
     // Past ten thousand times the samples, the reference or the margin is what does not let it settle.
     let Some(mut enough) = (0..=14).map(|power| f64::from(1u32 << power)).find(|factor| settled(*factor)) else {
