@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod distrust;
+pub mod history;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod store;
 pub mod summary;
