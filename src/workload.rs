@@ -204,6 +204,11 @@ impl Workload {
         Some((self.chained.as_ref()?)(seed).map_err(|message| self.error(message)))
     }
 
+    /// Whether there is a chained form.
+    pub fn has_chained(&self) -> bool {
+        self.chained.is_some()
+    }
+
     /// An error of this workload.
     pub fn error(&self, message: impl Into<String>) -> WorkloadError {
         WorkloadError { workload: self.name.clone(), message: message.into() }

@@ -1,6 +1,8 @@
 //! The command line. `main` is a short match; each subcommand parses, reads, runs, prints.
 
+mod compare;
 mod count;
+mod doctor;
 mod explain;
 #[cfg(feature = "sampler")]
 mod flamegraph;
@@ -8,20 +10,29 @@ mod list;
 #[cfg(feature = "sampler")]
 mod output;
 mod progress;
+mod rows;
 mod select;
+mod selfcheck;
 mod serve;
+mod terminal;
+mod time;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::harness::fresh;
 use crate::workload::{Suite, WorkloadError};
 
 #[derive(Parser)]
-#[command(name = "primitives", version, about)]
-struct Args {
+#[command(name = "primitives", version, about, args_conflicts_with_subcommands = true)]
+struct Call {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+    /// Without a subcommand: `time`
+    #[command(flatten)]
+    time: time::Args,
 }
 
 #[derive(Subcommand)]
@@ -30,6 +41,14 @@ enum Command {
     Count(count::Args),
     /// Explain operations by their primitives: count, cost, dose and replay
     Explain(explain::Args),
+    /// Measure what primitives and operations cost (the default)
+    Time(time::Args),
+    /// Compare two records or saved baselines
+    Compare(compare::Args),
+    /// Certify this machine: false alarms, detected slow-downs, leaks
+    Selfcheck(selfcheck::Args),
+    /// Look at what makes figures noisy on this machine
+    Doctor(doctor::Args),
     /// Sample an operation and draw where its time goes
     #[cfg(feature = "sampler")]
     Flamegraph(flamegraph::Args),
@@ -49,16 +68,74 @@ pub(crate) enum Outcome {
 
 /// Parses the process's arguments, runs the subcommand on `suite` and returns its exit status:
 /// 0 fine, 1 a check said no, 2 the call or its input was wrong.
+///
+/// A bench target of one's own needs no more than this, with `harness = false` in its manifest:
+///
+/// ```no_run
+/// use countercheck::workload::Digest;
+/// use countercheck::{Suite, Workload};
+///
+/// #[global_allocator]
+/// static ALLOCATOR: countercheck::harness::alloc::Counting = countercheck::harness::alloc::Counting;
+///
+/// fn main() -> std::process::ExitCode {
+///     let sum = Workload::primitive(
+///         "sum/1000",
+///         |seed| (0..64).map(|i| vec![seed + i; 1000]).collect(),
+///         |numbers: &Vec<u64>| numbers.iter().sum::<u64>(),
+///         |numbers, sum| match *sum == numbers[0] * 1000 {
+///             true => Ok(Digest::of(&sum.to_le_bytes())),
+///             false => Err(format!("{sum} is not the sum")),
+///         },
+///     );
+///     countercheck::cli::main(&Suite::new().with(sum))
+/// }
+/// ```
 pub fn main(suite: &Suite) -> ExitCode {
-    let args = Args::parse();
-    let outcome = match args.command {
-        Command::Count(args) => count::run(&args, suite),
-        Command::Explain(args) => explain::run(&args, suite),
+    main_with(suite, std::env::args_os())
+}
+
+/// The same with the arguments given; the first is the program's name.
+///
+/// ```
+/// use countercheck::workload::Digest;
+/// use countercheck::{Suite, Workload, cli};
+///
+/// let double = Workload::primitive(
+///     "double",
+///     |seed| (0..64).map(|i| seed + i).collect(),
+///     |input: &u64| input * 2,
+///     |input, output| if *output == input * 2 { Ok(Digest::default()) } else { Err("not doubled".into()) },
+/// );
+/// let suite = Suite::new().with(double);
+/// let list = cli::main_with(&suite, ["mine", "list"].map(Into::into));
+/// assert_eq!(format!("{list:?}"), format!("{:?}", std::process::ExitCode::SUCCESS));
+/// let unknown = cli::main_with(&suite, ["mine", "list", "--only", "duoble"].map(Into::into));
+/// assert_eq!(format!("{unknown:?}"), format!("{:?}", std::process::ExitCode::from(2)));
+/// ```
+pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // `cargo bench` adds a flag of its own.
+    let arguments: Vec<OsString> = arguments.into_iter().filter(|argument| argument != "--bench").collect();
+    if arguments.get(1).is_some_and(|first| first == fresh::SUBCOMMAND) {
+        return exit(fresh::serve(suite).map(|()| Outcome::Fine).map_err(Into::into));
+    }
+    let call = Call::parse_from(arguments);
+    exit(match call.command {
+        None => time::run(&call.time, suite),
+        Some(Command::Time(args)) => time::run(&args, suite),
+        Some(Command::Compare(args)) => compare::run(&args),
+        Some(Command::Selfcheck(args)) => selfcheck::run(&args),
+        Some(Command::Doctor(args)) => doctor::run(&args),
+        Some(Command::Count(args)) => count::run(&args, suite),
+        Some(Command::Explain(args)) => explain::run(&args, suite),
         #[cfg(feature = "sampler")]
-        Command::Flamegraph(args) => flamegraph::run(&args, suite),
-        Command::List(args) => list::run(&args, suite),
-        Command::Serve(args) => serve::run(&args),
-    };
+        Some(Command::Flamegraph(args)) => flamegraph::run(&args, suite),
+        Some(Command::List(args)) => list::run(&args, suite),
+        Some(Command::Serve(args)) => serve::run(&args),
+    })
+}
+
+fn exit(outcome: anyhow::Result<Outcome>) -> ExitCode {
     match outcome {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Refuted) => ExitCode::from(1),

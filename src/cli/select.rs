@@ -1,8 +1,66 @@
-//! From the names on the command line to workloads.
+//! From the names and patterns on the command line to workloads, with the nearest named where nothing matches.
 
-use anyhow::bail;
+use anyhow::{Context, bail};
+use globset::{Glob, GlobMatcher};
 
 use crate::workload::{Kind, Suite, Workload};
+
+/// The workloads that match any of the patterns, in the suite's order; all where there is no pattern.
+/// A pattern with `*`, `?`, `[` or `{` is a glob over the whole name, any other a part of it. The full name
+/// of an unlisted member of a family, `create_group/12`, chooses it too.
+pub(super) fn select(suite: &Suite, patterns: &[String]) -> anyhow::Result<Vec<Workload>> {
+    let patterns = patterns.iter().map(|text| Pattern::parse(text)).collect::<anyhow::Result<Vec<_>>>()?;
+    let mut unlisted = Vec::new();
+    for pattern in &patterns {
+        if !suite.workloads.iter().any(|workload| pattern.matches(&workload.name)) {
+            if let Some(member) = suite.resolve(pattern.text()) {
+                unlisted.push(member);
+                continue;
+            }
+            let names = suite.workloads.iter().map(|workload| workload.name.as_str());
+            bail!("no row matches {:?}; {}", pattern.text(), nearest(pattern.text(), names));
+        }
+    }
+    let chosen = |workload: &&Workload| patterns.is_empty() || patterns.iter().any(|p| p.matches(&workload.name));
+    Ok(suite.workloads.iter().filter(chosen).cloned().chain(unlisted).collect())
+}
+
+enum Pattern {
+    Part(String),
+    Glob(GlobMatcher),
+}
+
+impl Pattern {
+    fn parse(text: &str) -> anyhow::Result<Self> {
+        if !text.contains(['*', '?', '[', '{']) {
+            return Ok(Self::Part(text.to_owned()));
+        }
+        let glob = Glob::new(text).with_context(|| format!("pattern {text:?}"))?;
+        Ok(Self::Glob(glob.compile_matcher()))
+    }
+
+    fn matches(&self, name: &str) -> bool {
+        match self {
+            Self::Part(part) => name.contains(part.as_str()),
+            Self::Glob(glob) => glob.is_match(name),
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Part(part) => part,
+            Self::Glob(glob) => glob.glob().glob(),
+        }
+    }
+}
+
+/// The names that differ least from what was asked for, in a phrase.
+pub(super) fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let mut by_similarity: Vec<(f64, &str)> = names.map(|name| (strsim::jaro_winkler(asked, name), name)).collect();
+    by_similarity.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let nearest: Vec<&str> = by_similarity.iter().take(3).map(|(_, name)| *name).collect();
+    if nearest.is_empty() { "there are none".to_owned() } else { format!("nearest: {}", nearest.join(", ")) }
+}
 
 /// The operations that the names stand for: `create_group/8`, or `create_group` for all that are listed.
 pub(super) fn operations(suite: &Suite, names: &[String]) -> anyhow::Result<Vec<Workload>> {
@@ -14,7 +72,7 @@ pub(super) fn operations(suite: &Suite, names: &[String]) -> anyhow::Result<Vec<
         };
         let found = suite.resolve(name).map_or_else(members, |workload| vec![workload]);
         if found.is_empty() {
-            bail!("there is no operation {name:?}{}", nearest(suite, name));
+            bail!("there is no operation {name:?}{}", did_you_mean(suite, name));
         }
         if let Some(primitive) = found.iter().find(|workload| workload.kind == Kind::Primitive) {
             bail!("{} is a primitive; this is about operations: `primitives list` shows them", primitive.name);
@@ -24,7 +82,7 @@ pub(super) fn operations(suite: &Suite, names: &[String]) -> anyhow::Result<Vec<
     Ok(chosen)
 }
 
-fn nearest(suite: &Suite, name: &str) -> String {
+fn did_you_mean(suite: &Suite, name: &str) -> String {
     let listed = suite.workloads.iter().filter(|workload| workload.kind == Kind::Operation).map(|w| w.name.clone());
     let families = suite.families.iter().map(|family| format!("{}/N", family.name));
     let mut scored: Vec<(f64, String)> =
@@ -41,6 +99,7 @@ fn nearest(suite: &Suite, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::Digest;
 
     #[test]
     fn an_unknown_operation_names_its_neighbours() {
@@ -62,5 +121,34 @@ mod tests {
         };
         assert_eq!(names("create_group"), ["create_group/0", "create_group/1", "create_group/8", "create_group/32"]);
         assert_eq!(names("create_group/1000"), ["create_group/1000"]);
+    }
+
+    fn suite() -> Suite {
+        let workload = |name: &str| Workload::primitive(name, |_| vec![0u8], |x| *x, |_, _| Ok(Digest::default()));
+        ["x25519_dh", "x25519_base", "sha256/64", "sha256/1024"]
+            .map(workload)
+            .into_iter()
+            .fold(Suite::new(), Suite::with)
+    }
+
+    fn chosen(patterns: &[&str]) -> Result<Vec<String>, String> {
+        let patterns: Vec<String> = patterns.iter().map(|text| (*text).to_owned()).collect();
+        let found = select(&suite(), &patterns).map_err(|error| error.to_string())?;
+        Ok(found.into_iter().map(|workload| workload.name).collect())
+    }
+
+    #[test]
+    fn parts_and_globs_choose() {
+        assert_eq!(chosen(&[]).unwrap().len(), 4);
+        assert_eq!(chosen(&["x25519"]).unwrap(), ["x25519_dh", "x25519_base"]);
+        assert_eq!(chosen(&["sha256/*4", "dh"]).unwrap(), ["x25519_dh", "sha256/64", "sha256/1024"]);
+        assert_eq!(chosen(&["sha256/{64,65}"]).unwrap(), ["sha256/64"]);
+    }
+
+    #[test]
+    fn what_matches_nothing_names_the_nearest() {
+        assert!(chosen(&["x25519_hd"]).unwrap_err().contains("nearest: x25519_dh"));
+        assert!(chosen(&["x25519", "sha1*"]).unwrap_err().contains("sha1*"));
+        assert!(chosen(&["[z-a]"]).is_err());
     }
 }

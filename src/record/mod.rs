@@ -4,6 +4,8 @@ pub mod compare;
 pub mod distrust;
 pub mod history;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod published;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod store;
 pub mod summary;
 #[cfg(test)]

@@ -110,7 +110,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<Record, StoreError> {
 }
 
 /// Reads a JSON document that carries our `schema_version`.
-fn parse_versioned<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {
+pub(super) fn parse_versioned<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {
     #[derive(serde::Deserialize)]
     struct Head {
         schema_version: Option<serde_json::Value>,

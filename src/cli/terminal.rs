@@ -1,0 +1,104 @@
+//! What reaches the terminal: names made safe, colour only where wanted, progress only where seen.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Text that may come from a file or a foreign program, with everything escaped that could steer a
+/// terminal: control characters, and those that reorder or hide what follows.
+pub(super) fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
+    text.chars().flat_map(|c| if steers(c) { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] }).collect()
+}
+
+/// How a text stands out.
+#[derive(Clone, Copy)]
+pub(super) enum Tone {
+    Bold,
+    Dim,
+    Good,
+    Bad,
+}
+
+/// Text in a tone, where standard output is a terminal and NO_COLOR is not set.
+pub(super) fn toned(tone: Tone, text: &str) -> String {
+    if !colours() {
+        return text.to_owned();
+    }
+    let code = match tone {
+        Tone::Bold => 1,
+        Tone::Dim => 2,
+        Tone::Good => 32,
+        Tone::Bad => 31,
+    };
+    format!("\u{1b}[{code}m{text}\u{1b}[0m")
+}
+
+fn colours() -> bool {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    wanted && std::env::var_os("TERM").is_none_or(|term| term != "dumb") && std::io::stdout().is_terminal()
+}
+
+/// A table without lines: headers, then rows; all columns but the first and the last aligned right.
+pub(super) fn table(headers: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    // Colour in cells would be measured as text.
+    table.force_no_tty();
+    table.set_header(headers.to_vec());
+    for row in rows {
+        table.add_row(row.iter().map(|text| Cell::new(plain(text))).collect::<Vec<_>>());
+    }
+    let last = headers.len() - 1;
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if index != 0 && index != last {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A progress bar with the time left, on standard error, and silent where that is no terminal.
+pub(super) fn progress(total: u64) -> ProgressBar {
+    let target =
+        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(total), target);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}  {eta} left") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+/// Prints to standard output; a closed pipe is reported as an error for `main` to ignore.
+pub(super) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_are_escaped_and_others_left_alone() {
+        assert_eq!(plain("create_group/8 ±µ<T>"), "create_group/8 ±µ<T>");
+        assert_eq!(plain("a\u{1b}[31mb\r\n"), "a\\u{1b}[31mb\\u{d}\\u{a}");
+        assert_eq!(plain("x\u{202e}y\u{9b}2J"), "x\\u{202e}y\\u{9b}2J");
+    }
+
+    #[test]
+    fn a_table_aligns_and_escapes() {
+        let text = table(&["name", "n", "codes"], vec![vec!["a\u{7}".into(), "1".into(), String::new()]]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines, ["name   n  codes", "a\\u{7}  1"]);
+    }
+}
