@@ -12,6 +12,8 @@ pub mod boundary;
 #[cfg(feature = "cli")]
 pub mod cli;
 pub mod crosscheck;
+#[cfg(feature = "sampler")]
+pub mod exam;
 pub mod harness;
 #[cfg(feature = "import")]
 pub mod import;

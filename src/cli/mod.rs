@@ -3,6 +3,8 @@
 mod compare;
 mod count;
 mod doctor;
+#[cfg(feature = "sampler")]
+mod exam;
 mod explain;
 #[cfg(feature = "sampler")]
 mod flamegraph;
@@ -49,6 +51,9 @@ enum Command {
     Selfcheck(selfcheck::Args),
     /// Look at what makes figures noisy on this machine
     Doctor(doctor::Args),
+    /// Examine the samplers, and the verdicts on them, on work whose shares are known
+    #[cfg(feature = "sampler")]
+    Exam(exam::Args),
     /// Sample an operation and draw where its time goes
     #[cfg(feature = "sampler")]
     Flamegraph(flamegraph::Args),
@@ -128,6 +133,8 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Count(args)) => count::run(&args, suite),
         Some(Command::Explain(args)) => explain::run(&args, suite),
+        #[cfg(feature = "sampler")]
+        Some(Command::Exam(args)) => exam::run(&args),
         #[cfg(feature = "sampler")]
         Some(Command::Flamegraph(args)) => flamegraph::run(&args, suite),
         Some(Command::List(args)) => list::run(&args, suite),

@@ -34,6 +34,8 @@ pub enum Sampler {
     Own,
     /// pprof-rs in this process, with its default unwinder.
     Pprof,
+    /// The same with the blocklist that its documentation recommends.
+    PprofBlocklist,
     /// Linux perf attached to this process, walking frame pointers.
     PerfFp,
     /// Linux perf attached to this process, copying stacks and unwinding them by DWARF.
@@ -42,13 +44,14 @@ pub enum Sampler {
 
 impl Sampler {
     /// Every sampler, the preferred one first.
-    pub const ALL: [Self; 4] = [Self::Own, Self::Pprof, Self::PerfFp, Self::PerfDwarf];
+    pub const ALL: [Self; 5] = [Self::Own, Self::Pprof, Self::PprofBlocklist, Self::PerfFp, Self::PerfDwarf];
 
     /// The name on the command line and in profiles.
     pub fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
             Self::Pprof => "pprof",
+            Self::PprofBlocklist => "pprof-blocklist",
             Self::PerfFp => "perf-fp",
             Self::PerfDwarf => "perf-dwarf",
         }
@@ -320,6 +323,22 @@ fn describe(profile: &mut Profile, request: &Request, windows: &window::Windows,
         ("windows", windows.per_iteration.len().to_string()),
     ];
     provenance.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+    if let Some(hz) = tick_hz() {
+        provenance.facts.insert(crate::profile::facts::TICK_HZ.to_owned(), hz.to_string());
+    }
+}
+
+/// The kernel's tick rate: the coarse clocks move with it.
+fn tick_hz() -> Option<u64> {
+    #[cfg(target_os = "linux")]
+    {
+        let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `step` is a valid timespec for the call to write to.
+        let status = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
+        (status == 0 && step.tv_sec == 0 && step.tv_nsec > 0).then(|| 1_000_000_000 / step.tv_nsec as u64)
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
 }
 
 fn window_warnings(windows: &window::Windows) -> Vec<Warning> {
@@ -402,7 +421,7 @@ mod platform {
     pub(super) fn available(sampler: Sampler) -> Result<(), SamplerError> {
         match sampler {
             Sampler::Own => own::available(),
-            Sampler::Pprof => pprof_rs::available(),
+            Sampler::Pprof | Sampler::PprofBlocklist => pprof_rs::available(sampler),
             Sampler::PerfFp | Sampler::PerfDwarf => perf::available(sampler),
         }
     }
@@ -413,7 +432,7 @@ mod platform {
     ) -> Result<(Taken, window::Windows), SamplerError> {
         match request.sampler {
             Sampler::Own => own::take(request, run),
-            Sampler::Pprof => pprof_rs::take(request, run),
+            Sampler::Pprof | Sampler::PprofBlocklist => pprof_rs::take(request, run),
             Sampler::PerfFp | Sampler::PerfDwarf => perf::take(request, run),
         }
     }

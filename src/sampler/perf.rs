@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::window::{Gate, Windows};
 use super::{Request, Sampler, SamplerError, Taken};
-use crate::profile::{Builder, Frame, FrameKind, SampleClock, StackSample, WeightType};
+use crate::profile::{Builder, Frame, FrameKind, SampleClock, StackSample, WeightType, facts};
 
 /// Bytes of stack that perf copies with each sample for DWARF unwinding.
 const STACK_BYTES: u32 = 16384;
@@ -203,7 +203,7 @@ fn read_script(sampler: Sampler, text: &str, windows: &Windows) -> Result<Taken,
             message: format!("perf script, line {}: expected `tid time: period`, found {line:?}", number + 1),
         })?;
         let stack = lines.by_ref().map(|(_, line)| line).take_while(|line| !line.trim().is_empty());
-        let frames: Vec<Frame> = stack.filter_map(frame).collect();
+        let frames = physical_last(stack.filter_map(frame).collect());
         if !windows.contain(header.time_ns) {
             outside += 1;
             continue;
@@ -225,11 +225,52 @@ fn read_script(sampler: Sampler, text: &str, windows: &Windows) -> Result<Taken,
     let provenance = builder.provenance();
     provenance.producer = Some("perf".to_owned());
     provenance.clock = SampleClock::Cpu;
-    let unwinder = if sampler == Sampler::PerfDwarf { "dwarf" } else { "frame pointers" };
-    provenance.facts.insert("unwinder".to_owned(), unwinder.to_owned());
-    provenance.facts.insert("lines".to_owned(), "not asked".to_owned());
-    provenance.facts.insert("samples_lost".to_owned(), lost.to_string());
+    let (unwinder, inline) = match sampler {
+        Sampler::PerfDwarf => ("dwarf", "per-sample"),
+        _ => ("frame-pointer", "none"),
+    };
+    let facts = [
+        (facts::UNWINDER, unwinder),
+        (facts::INLINE_FRAMES, inline),
+        (facts::WALK_START, "instruction"),
+        (facts::MAX_DEPTH, "127"),
+        (facts::TIMER, "high-resolution"),
+        (facts::TIMER_SCOPE, "thread"),
+        (facts::LOST, &lost.to_string()),
+        ("lines", "not asked"),
+    ];
+    provenance.facts.extend(facts.map(|(name, value)| (name.to_owned(), value.to_owned())));
     Ok(Taken { profile: builder.finish(), by_own_address: None, outside, warnings: Vec::new() })
+}
+
+/// perf prints an address's physical function before the functions inlined into it, and then once more by
+/// its name in debug information, where that is not the symbol's. Inlined functions belong before theirs.
+fn physical_last(lines: Vec<Frame>) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = Vec::with_capacity(lines.len());
+    let mut lines = lines.into_iter().peekable();
+    while let Some(frame) = lines.next() {
+        let address = frame.address;
+        if frame.kind == FrameKind::Inlined {
+            frames.push(Frame { address: None, ..frame });
+            continue;
+        }
+        let same = |next: &Frame| next.kind == FrameKind::Inlined && next.address == address;
+        let mut inlined = Vec::new();
+        while let Some(next) = lines.next_if(same) {
+            inlined.push(Frame { address: None, ..next });
+        }
+        inlined.pop_if(|last| bare(&last.function) == bare(&frame.function));
+        frames.append(&mut inlined);
+        frames.push(Frame { address: None, ..frame });
+    }
+    frames
+}
+
+/// A function's name without its path and its generic arguments.
+fn bare(name: &str) -> &str {
+    let end = name.rfind("::").map_or(0, |at| at + 2);
+    let last = name.get(end..).unwrap_or(name);
+    last.split('<').next().unwrap_or(last)
 }
 
 struct Header {
@@ -268,7 +309,7 @@ fn frame(line: &str) -> Option<Frame> {
         module: (!inlined && !object.is_empty()).then(|| object.to_owned()),
         file: None,
         line: None,
-        address: None,
+        address: Some(address),
         kind: match (inlined, kernel) {
             (true, _) => FrameKind::Inlined,
             (_, true) => FrameKind::Kernel,
@@ -291,6 +332,8 @@ mod tests {
     const SCRIPT: &str = " 2156     1.000000011:    1003009 \n\
         \t            1155 _ZN4core3num7add_one17h0123456789abcdefE (inlined)\n\
         \t            1155 work (/tmp/a (b)/t)\n\
+        \t            1155 helper (inlined)\n\
+        \t            1155 work (inlined)\n\
         \t            1070 [unknown] (/usr/lib/libc.so.6)\n\
         \n\
          2156     9.000000000:    1003009 \n\
@@ -308,9 +351,9 @@ mod tests {
         let frames: Vec<_> = stack.iter().map(|id| taken.profile.frame(*id)).collect();
         assert_eq!(
             frames.iter().map(|f| f.function.as_str()).collect::<Vec<_>>(),
-            ["0x1070", "work", "core::num::add_one"]
+            ["0x1070", "work", "helper", "core::num::add_one"]
         );
-        assert_eq!(frames[2].kind, FrameKind::Inlined);
+        assert_eq!((frames[2].kind, frames[3].kind), (FrameKind::Inlined, FrameKind::Inlined));
         assert_eq!(frames[1].module.as_deref(), Some("/tmp/a (b)/t"));
     }
 

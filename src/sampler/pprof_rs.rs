@@ -1,14 +1,16 @@
 //! pprof-rs in this process, with its report as it stands.
 //!
 //! pprof-rs has no way to pause. Its signal handler is wrapped in one that leaves at once while the gate is
-//! shut, so that building inputs and checking outputs is not in the profile.
+//! shut, so that building inputs and checking outputs is not in the profile. The wrapper also records the
+//! addresses of each sample, which pprof-rs keeps of the first one of a sequence of functions only.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
+use super::own::{self, Addresses};
 use super::symbols::{Symbols, is_named};
 use super::window::{Gate, Windows};
 use super::{Request, Sampler, SamplerError, Taken};
-use crate::profile::{Builder, Profile, SampleClock, StackSample, WeightType};
+use crate::profile::{Builder, Profile, SampleClock, StackSample, WeightType, facts};
 use crate::warning::Warning;
 
 static OPEN: AtomicBool = AtomicBool::new(false);
@@ -18,12 +20,16 @@ static WRAPPED: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
-pub(super) fn available() -> Result<(), SamplerError> {
+/// What pprof-rs's documentation recommends to put on the blocklist. It is matched against any part of a
+/// library's path, and samples that hit it are dropped.
+const BLOCKLIST: [&str; 4] = ["libc", "libgcc", "pthread", "vdso"];
+
+pub(super) fn available(sampler: Sampler) -> Result<(), SamplerError> {
     let handler = current_action()?.sa_sigaction;
     if handler == libc::SIG_DFL || handler == libc::SIG_IGN {
         Ok(())
     } else {
-        Err(SamplerError::HandlerTaken { sampler: Sampler::Pprof, signal: "SIGPROF" })
+        Err(SamplerError::HandlerTaken { sampler, signal: "SIGPROF" })
     }
 }
 
@@ -35,14 +41,32 @@ pub(super) fn take(
     let hz = i32::try_from(request.hz).unwrap_or(i32::MAX);
     OPEN.store(false, Ordering::SeqCst);
     OUTSIDE.store(0, Ordering::SeqCst);
-    let guard = pprof::ProfilerGuardBuilder::default().frequency(hz).build().map_err(failed)?;
+    let mut builder = pprof::ProfilerGuardBuilder::default().frequency(hz);
+    if request.sampler == Sampler::PprofBlocklist {
+        builder = builder.blocklist(&BLOCKLIST);
+    }
+    // The wrapper sees signals that the blocklist makes pprof-rs drop; its record would show what pprof-rs does not.
+    let addresses = (request.sampler == Sampler::Pprof).then(|| Addresses::record(request.hz));
+    let guard = builder.build().map_err(failed)?;
     wrap_handler()?;
     let windows = run(&mut InProcess)?;
     let report = guard.report().build_unresolved().map_err(failed)?;
     drop(guard);
+    let by_own_address = addresses.map(|addresses| {
+        let mut profile = addresses.finish();
+        describe(&mut profile, request.sampler);
+        set(&mut profile, facts::UNWINDER, "framehop");
+        set(&mut profile, facts::INLINE_FRAMES, "per-sample");
+        profile
+    });
+    let mut reported = profile(&report);
+    describe(&mut reported, request.sampler);
+    set(&mut reported, facts::UNWINDER, "default");
+    set(&mut reported, facts::INLINE_FRAMES, "per-function");
+    set(&mut reported, facts::MAX_DEPTH, "128");
     let taken = Taken {
-        profile: profile(&report),
-        by_own_address: None,
+        profile: reported,
+        by_own_address,
         outside: OUTSIDE.load(Ordering::SeqCst),
         warnings: rate_warning(request, &windows, report.data.values().sum::<isize>() as u64).into_iter().collect(),
     };
@@ -94,6 +118,8 @@ extern "C" fn gated(signal: libc::c_int, info: *mut libc::siginfo_t, context: *m
         OUTSIDE.fetch_add(1, Ordering::Relaxed);
         return;
     }
+    // SAFETY: the kernel passed the context to this handler.
+    unsafe { own::record_addresses(context) };
     let wrapped = WRAPPED.load(Ordering::SeqCst);
     // SAFETY: `WRAPPED` is set, before this handler is installed, to a handler with this signature.
     let wrapped = unsafe { std::mem::transmute::<*mut libc::c_void, Handler>(wrapped) };
@@ -133,12 +159,22 @@ fn profile(report: &pprof::UnresolvedReport) -> Profile {
             weights: vec![*count as f64, *count as f64 * 1e9 / frequency],
         });
     }
-    let provenance = builder.provenance();
-    provenance.producer = Some("pprof-rs 0.15".to_owned());
-    provenance.clock = SampleClock::Cpu;
-    provenance.facts.insert("unwinder".to_owned(), "backtrace (pprof-rs's default)".to_owned());
-    provenance.facts.insert("timer".to_owned(), "ITIMER_PROF".to_owned());
     builder.finish()
+}
+
+fn describe(profile: &mut Profile, sampler: Sampler) {
+    profile.provenance.producer = Some("pprof-rs 0.15".to_owned());
+    profile.provenance.clock = SampleClock::Cpu;
+    set(profile, facts::TIMER, "tick");
+    set(profile, facts::TIMER_SCOPE, "process");
+    set(profile, facts::WALK_START, "instruction");
+    if sampler == Sampler::PprofBlocklist {
+        set(profile, facts::BLOCKLIST, &BLOCKLIST.join(","));
+    }
+}
+
+fn set(profile: &mut Profile, fact: &str, value: &str) {
+    profile.provenance.facts.insert(fact.to_owned(), value.to_owned());
 }
 
 /// The addresses that pprof-rs resolves, leaf first: it takes one from each, the interrupted instruction's

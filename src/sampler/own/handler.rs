@@ -19,6 +19,8 @@ pub(super) const LATE: u64 = 2;
 /// The walk did not reach the thread's first function.
 pub(super) const BROKEN: u64 = 4;
 
+/// A handler on a thread that has the CPU runs within this time of its timer.
+const PROMPT_NS: u64 = 100_000;
 /// An idle thread's timer is slowed down to this many periods.
 const SLOWEST: u64 = 16;
 
@@ -32,6 +34,53 @@ pub(super) struct Session {
     pub(super) open: AtomicBool,
     /// Signals while they did not.
     pub(super) outside: AtomicU64,
+    /// Room for walking in another sampler's handler, which has no slot.
+    pub(super) walkers: Vec<Spare>,
+}
+
+/// A walker that whoever finds it free may use.
+pub(super) struct Spare {
+    taken: AtomicBool,
+    walker: UnsafeCell<Walker>,
+}
+
+// SAFETY: `walker` is touched only by whoever has set `taken`.
+unsafe impl Sync for Spare {}
+
+impl Spare {
+    pub(super) fn new() -> Self {
+        Self { taken: AtomicBool::new(false), walker: UnsafeCell::new(Walker::new()) }
+    }
+}
+
+/// Records the interrupted stack, with a period's CPU time, for the session under way if there is one.
+///
+/// # Safety
+/// `context` is what the kernel passed to the signal handler that calls this.
+pub(super) unsafe fn record(context: *const libc::c_void) {
+    RUNNING.fetch_add(1, Ordering::SeqCst);
+    let session = SESSION.load(Ordering::SeqCst);
+    if !session.is_null() {
+        // SAFETY: a session is not freed while a handler that has seen it runs.
+        let session = unsafe { &*session };
+        for spare in &session.walkers {
+            if spare.taken.swap(true, Ordering::Acquire) {
+                continue;
+            }
+            // SAFETY: the caller passes the kernel's context; the walker is ours until `taken` is cleared.
+            let (state, walker) = unsafe { (State::interrupted(context), &mut *spare.walker.get()) };
+            let walked = walker.walk(&session.tables, &state);
+            let flags = if walked.end == End::Broken { BROKEN } else { 0 };
+            let thread = super::this_thread() as u64;
+            let period = session.period_ns;
+            let header = [thread | flags << 32, super::monotonic_ns(), period, 0, period, walked.left_out];
+            let [leaf, root, rest] = walked.parts;
+            session.ring.push(&[&header, leaf, root, rest]);
+            spare.taken.store(false, Ordering::Release);
+            break;
+        }
+    }
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// The recording under way; null between recordings.
@@ -159,9 +208,13 @@ impl Slot {
             let passed = wall.saturating_sub(self.weighed_wall_ns.load(Ordering::Relaxed));
             let mut flags = 0;
             let mut weight = used;
-            if state.in_system_call() && self.has_slept() {
-                // The CPU time since the last sample was spent before the thread went to wait; the next
-                // sample on the CPU carries it, or every burst of work would be charged to the wait after it.
+            let late = wall.saturating_sub(self.deadline_ns.load(Ordering::Relaxed));
+            // The timer fired while another thread had the CPU: this is where that one took it, which is
+            // not where the time went.
+            let preempted = late > PROMPT_NS && passed.saturating_sub(used) > late / 2;
+            if preempted || (state.in_system_call() && self.has_slept()) {
+                // The CPU time since the last sample was spent before the wait; the next sample on the CPU
+                // carries it, or every burst of work would be charged to the wait after it.
                 flags |= OFF_CPU;
                 weight = 0;
             } else {

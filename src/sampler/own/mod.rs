@@ -75,6 +75,56 @@ pub(super) fn take(
     Ok((Taken { profile, by_own_address: None, outside, warnings }, windows))
 }
 
+/// Records the interrupted stack in another sampler's signal handler while [`Addresses`] lives.
+///
+/// # Safety
+/// `context` is what the kernel passed to the handler.
+pub(super) unsafe fn record_addresses(context: *const libc::c_void) {
+    // SAFETY: passed on.
+    unsafe { handler::record(context) };
+}
+
+/// What another sampler's signals interrupted.
+pub(super) struct Addresses {
+    session: Box<Session>,
+}
+
+impl Addresses {
+    /// Starts to record.
+    pub(super) fn record(hz: u32) -> Self {
+        let session = Box::new(Session {
+            // No slot has it: signals of an earlier recording are not taken for this one.
+            id: u64::MAX,
+            period_ns: (1_000_000_000 / u64::from(hz)).max(1),
+            tables: unwind::Tables::of_this_process(),
+            ring: ring::Ring::new(RING_WORDS),
+            open: AtomicBool::new(true),
+            outside: AtomicU64::new(0),
+            walkers: (0..8).map(|_| handler::Spare::new()).collect(),
+        });
+        handler::publish(&session);
+        Self { session }
+    }
+
+    /// Ends, and returns the profile: every sample weighs a period.
+    pub(super) fn finish(self) -> crate::profile::Profile {
+        handler::withdraw();
+        let mut stacks = Stacks::default();
+        let mut record = Vec::new();
+        while self.session.ring.pop(&mut record) {
+            stacks.add(&record);
+        }
+        stacks.lost = self.session.ring.lost();
+        stacks.profile(0)
+    }
+}
+
+impl Drop for Addresses {
+    fn drop(&mut self) {
+        handler::withdraw();
+    }
+}
+
 /// A recording under way.
 struct Recording {
     shared: Arc<Shared>,
@@ -107,6 +157,7 @@ impl Recording {
                 ring: ring::Ring::new(RING_WORDS),
                 open: AtomicBool::new(false),
                 outside: AtomicU64::new(0),
+                walkers: Vec::new(),
             },
             signal,
             slots: Mutex::new(Vec::new()),

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::handler::{BROKEN, HEADER, LATE, OFF_CPU};
 use super::unwind::KEPT;
-use crate::profile::{Builder, Frame, FrameKind, Profile, SampleClock, StackId, StackSample, WeightType};
+use crate::profile::{Builder, Frame, FrameKind, Profile, SampleClock, StackId, StackSample, WeightType, facts};
 use crate::sampler::MARKER;
 use crate::sampler::symbols::Symbols;
 use crate::warning::Warning;
@@ -215,14 +215,19 @@ impl Stacks {
         let provenance = builder.provenance();
         provenance.producer = Some(concat!("countercheck ", env!("CARGO_PKG_VERSION")).to_owned());
         provenance.clock = SampleClock::Cpu;
+        let debug_info = if has_lines { "present" } else { "absent: names are from the symbol table" };
         let facts = [
-            ("timer", "CLOCK_MONOTONIC, one per thread, period times 0.5 to 1.5".to_owned()),
-            ("unwinder", "framehop".to_owned()),
-            ("samples_lost", self.lost.to_string()),
-            ("helper_cpu_ns", own_cpu_ns.to_string()),
-            ("debug_info", if has_lines { "present" } else { "absent: names are from the symbol table" }.to_owned()),
+            (facts::TIMER, "jittered"),
+            (facts::TIMER_SCOPE, "thread"),
+            (facts::UNWINDER, "framehop"),
+            (facts::WALK_START, "instruction"),
+            (facts::INLINE_FRAMES, "per-sample"),
+            (facts::LOST, &self.lost.to_string()),
+            ("clock", "CLOCK_MONOTONIC, period times 0.5 to 1.5"),
+            ("helper_cpu_ns", &own_cpu_ns.to_string()),
+            ("debug_info", debug_info),
         ];
-        provenance.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+        provenance.facts.extend(facts.map(|(name, value)| (name.to_owned(), value.to_owned())));
         builder.finish()
     }
 }
