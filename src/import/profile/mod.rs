@@ -9,6 +9,7 @@ pub mod chrome_trace;
 pub mod cpuprofile;
 pub mod folded;
 pub mod gecko;
+pub mod js_self_profiling;
 pub mod perf_script;
 pub mod pprof;
 pub mod speedscope;
@@ -52,6 +53,7 @@ pub const FORMATS: &[Format] = &[
     speedscope::FORMAT,
     cpuprofile::FORMAT,
     chrome_trace::FORMAT,
+    js_self_profiling::FORMAT,
     gecko::PROCESSED,
     gecko::RAW,
     pprof::FORMAT,
