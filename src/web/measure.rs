@@ -13,7 +13,7 @@ fn suite() -> Suite {
     if cfg!(feature = "web-operations") {
         return crate::operation::builtin();
     }
-    Suite { workloads: crate::primitive::all() }
+    Suite { workloads: crate::primitive::all(), ..Suite::default() }
 }
 
 #[derive(Serialize)]
@@ -54,7 +54,7 @@ impl Prepared {
     #[wasm_bindgen(constructor)]
     pub fn new(name: &str, seed: u32) -> Result<Prepared, JsError> {
         let suite = suite();
-        let workload = suite.find(name).ok_or_else(|| error(format!("no workload is called {name}")))?;
+        let workload = suite.resolve(name).ok_or_else(|| error(format!("no workload is called {name}")))?;
         Ok(Self { fixture: workload.fixture(seed.into()).map_err(error)? })
     }
 
@@ -73,14 +73,6 @@ impl Prepared {
     pub fn unload(&mut self) -> Result<String, JsError> {
         let digest = self.fixture.unload().map_err(error)?;
         Ok(format!("{:016x}", digest.0))
-    }
-
-    /// Op counts of the loaded iterations, run once outside any clock and unloaded: a JSON array of
-    /// `[primitive, calls]`, calls nested in other primitives left out.
-    pub fn count(&mut self) -> Result<String, JsError> {
-        let ((), counts) = crate::boundary::count(|| self.fixture.run());
-        self.fixture.unload().map_err(error)?;
-        json(&counts.outermost)
     }
 }
 

@@ -2,6 +2,10 @@
 //! exports have one form, and nothing here reads a clock: one loop in JavaScript times every runtime.
 
 mod measure;
+#[cfg(feature = "web-operations")]
+mod operations;
+#[cfg(feature = "import")]
+mod profiles;
 #[cfg(feature = "crypto")]
 mod shared;
 

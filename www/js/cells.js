@@ -66,6 +66,21 @@ export class WasmCell extends Cell {
   }
 }
 
+/** All calls of one primitive within an operation, alone on the inputs that the operation gave them. */
+export class PartCell extends Cell {
+  constructor(workload, glue, flavour, parts, at, { primitive }) {
+    super(workload, WASM, FLAVOURS[flavour], flavour);
+    this.key += `|${primitive}`;
+    Object.assign(this, { parts, at });
+  }
+
+  async quantum(count) {
+    const start = now();
+    this.parts.run(this.at, count);
+    return now() - start;
+  }
+}
+
 /** A function of JavaScript or of the browser over the pool that the wasm workload has. */
 export class SharedCell extends Cell {
   /**

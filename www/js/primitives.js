@@ -1,50 +1,90 @@
 // The view of the primitives: the answer in a sentence, the table, the chart.
 
+import { clockBadge } from './badges.js';
 import { barChart } from './chart.js';
+import { byName, COLUMNS } from './columns.js';
+import { controls } from './controls.js';
 import { column, el, fill, table } from './dom.js';
+import { engine } from './engine.js';
+import { exportRow } from './export.js';
 import { interval, plusMinus, time, times } from './format.js';
+import { reading } from './reading.js';
+import { ask } from './runner.js';
+import { state } from './state.js';
 
-/** The columns in reading order. `of` picks the figure of a row. */
-export const COLUMNS = [
-  { id: 'wasm', label: 'wasm', runtime: 'browser-wasm', flavour: 'wide', fine: '64-bit limbs' },
-  { id: 'plain', label: 'wasm', runtime: 'browser-wasm', flavour: 'plain', fine: '32-bit limbs' },
-  { id: 'webcrypto', label: 'WebCrypto', runtime: 'webcrypto', fine: 'this browser' },
-  { id: 'js', label: 'noble', runtime: 'browser-js', fine: 'pure JavaScript' },
-  { id: 'native', label: 'native', runtime: 'native', fine: 'recorded' },
-  { id: 'jvm', label: 'JVM', runtime: 'jvm', fine: 'recorded' },
-];
+const parts = {
+  answer: el('p', { class: 'answer', 'aria-live': 'polite' }),
+  table: el('div', { id: 'primitives-table' }),
+  chart: el('figure', { class: 'chart', hidden: true }),
+};
+const exports = exportRow();
 
-export function columnOf(row) {
-  return COLUMNS.find((c) => c.runtime === row.runtime && (c.flavour === undefined || c.flavour === row.flavour));
+export function primitivesView() {
+  const compare = el('input', { type: 'checkbox', id: 'compare' });
+  const run = controls({
+    label: 'Run',
+    id: 'run',
+    extra: engine().wide ? [el('label', { class: 'choice' }, compare, 'both builds')] : [],
+    start: (how) => measure(how, compare.checked),
+  });
+  run.say('Loading the primitives…');
+  return {
+    elements: [run.element, parts.answer, parts.table, parts.chart, exports.element, reading()],
+    ready: () => run.say('Ready.'),
+  };
 }
 
-/**
- * @param {Map<string, object>} rows what was measured here, by key
- * @param {object[]} recorded recorded rows of other runtimes: `{name, runtime, p50}`
- * @returns {Map<string, Map<string, object>>} by workload name, then by column
- */
-export function byName(names, rows, recorded) {
-  const all = new Map(names.map((name) => [name, new Map()]));
-  for (const row of [...rows.values(), ...recorded]) {
-    const column = columnOf(row);
-    if (column && all.has(row.name)) all.get(row.name).set(column.id, row);
-  }
-  return all;
+async function measure({ seconds, say, progress }, compare) {
+  Object.assign(state, { rows: new Map(), agreement: new Map(), record: null, shared: null });
+  exports.show();
+  const done = await ask(
+    { type: 'run', module: 'kernel', names: state.names, compare, others: true, seconds },
+    {
+      clock: ({ step }) => clockBadge(step),
+      agreement: ({ name, agreeing, absent }) => {
+        state.agreement.set(name, { agreeing, absent });
+        say(`First round: comparing outputs of ${name}, then timing it once.`);
+        soon();
+      },
+      rows: ({ rows }) => {
+        for (const row of rows) state.rows.set(row.key, row);
+        soon();
+      },
+      progress: ({ share, rounds }) => {
+        progress(share);
+        say(`Round ${rounds + 1}: every row again, in random order.`);
+      },
+    },
+  );
+  state.record = done.record;
+  exports.show();
+  soon();
+  return done.cancelled ? `Cancelled in round ${done.rounds + 1}; the figures so far stand.` : `Done: ${done.rounds} rounds.`;
 }
 
-/** @param {object} state the run as main.js keeps it */
-export function showPrimitives(state) {
+/** Draws at most once a frame. */
+let drawing = false;
+function soon() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    showPrimitives();
+  });
+}
+
+/** The figures as they are, in table, chart and sentence. */
+export function showPrimitives() {
   const figures = byName(state.names, state.rows, state.recorded);
   const used = COLUMNS.filter((c) => [...figures.values()].some((row) => row.has(c.id)));
   const columns = used.length ? used : COLUMNS.slice(0, 1);
-  fill(document.getElementById('answer'), ...answer(figures));
+  fill(parts.answer, ...answer(figures));
   fill(
-    document.getElementById('primitives-table'),
+    parts.table,
     table(
       'Primitives: time of one call by runtime',
       [
         column('primitive'),
-        column('outputs', { class: 'text' }),
         ...columns.map((c) => column(el('span', {}, el('span', { class: `key ${c.id}`, 'aria-hidden': 'true' }), c.label, el('span', { class: 'fine', text: c.fine })))),
         column(el('span', {}, 'p90 / p99', el('span', { class: 'fine', text: 'wasm' }))),
       ],
@@ -61,23 +101,22 @@ function line(name, cells, columns, agreement) {
   return el(
     'tr',
     {},
-    el('th', { scope: 'row', text: name }),
-    el('td', { class: 'text' }, mark(agreement)),
+    el('th', { scope: 'row' }, name, mark(agreement)),
     ...columns.map((c) => figure(cells.get(c.id), here.length > 1 && fastest)),
     tails(wasm),
   );
 }
 
 function mark(agreement) {
-  if (!agreement) return el('span', { class: 'mark', text: '·', title: 'not compared yet' });
+  if (!agreement) return el('span', { class: 'fine mark', text: 'outputs not compared yet' });
   const { agreeing, absent } = agreement;
   const different = absent.filter((entry) => entry.differs);
   if (different.length) {
-    return el('span', { class: 'mark bad', title: different.map((entry) => entry.message).join('\n'), text: '✗ differ' });
+    return el('span', { class: 'fine mark bad', title: different.map((entry) => entry.message).join('\n'), text: '✗ outputs differ' });
   }
-  const text = agreeing.length > 1 ? `✓ ${agreeing.length} agree` : '✓ checked';
+  const text = agreeing.length > 1 ? `✓ ${agreeing.length} runtimes agree` : '✓ outputs checked';
   const title = agreeing.length > 1 ? `the same bytes from ${agreeing.join(', ')}` : 'every output is checked against a second way of computing it';
-  return el('span', { class: 'mark good', title, text });
+  return el('span', { class: 'fine mark good', title, text });
 }
 
 function figure(cell, fastest) {
@@ -127,13 +166,12 @@ function answer(figures) {
 }
 
 function chart(figures, columns) {
-  const figureElement = document.getElementById('primitives-chart');
   const series = columns.map((c) => ({
     id: c.id,
     label: `${c.label}, ${c.fine}`,
     estimates: [...figures.values()].map((row) => row.get(c.id)?.p50 ?? null),
   }));
   const any = series.some((one) => one.estimates.some(Boolean));
-  figureElement.hidden = !any;
-  if (any) barChart(figureElement, 'Time of one call, logarithmic axis; whiskers are 95 % intervals', [...figures.keys()], series);
+  parts.chart.hidden = !any;
+  if (any) barChart(parts.chart, 'Time of one call, logarithmic axis; whiskers are 95 % intervals', [...figures.keys()], series);
 }

@@ -1,11 +1,10 @@
 // The measuring worker: sets cells up, compares their outputs, times them in interleaved rounds. The page
 // never waits for it, and it answers `cancel` between two quanta.
 
-import { Cell, SEED, SharedCell, WasmCell } from './cells.js';
+import { Cell, PartCell, SEED, SharedCell, WasmCell } from './cells.js';
 import { clockStep, now, sampleLength, STEPS_PER_SAMPLE } from './clock.js';
 import { flavours, load } from './engine.js';
 import { javascript, webcrypto } from './runtimes.js';
-import { countOperations } from './counts.js';
 import { recordOf } from './record.js';
 
 /** The pool that every workload has; agreement compares a part of it for the slow runtimes. */
@@ -61,8 +60,12 @@ const handlers = {
     post('done', { cancelled, rounds, record: await recordOf(cells, clock, began, module) });
   },
 
-  async counts({ names }) {
-    post('counts', { counts: await countOperations(names) });
+  async operations({ names, seconds }) {
+    cancelled = false;
+    measureClock();
+    const began = Date.now();
+    const rounds = await operationRounds(names, seconds);
+    post('done', { cancelled, rounds, record: await recordOf(cells, clock, began, 'operations') });
   },
 
   async cancel() {
@@ -168,6 +171,53 @@ async function furtherRounds(end, seconds) {
     post('rows', { rows: live.map(rowOf) });
   }
   return rounds;
+}
+
+/** Predictions first: every part of every operation alone; then parts and operations in turn. */
+async function operationRounds(names, seconds) {
+  const [flavour] = flavours();
+  const glue = await load('operations', flavour);
+  const workloads = new Map(JSON.parse(glue.workloads()).map((workload) => [workload.name, workload]));
+  const parts = [];
+  cells = [];
+  for (const name of names) {
+    const workload = workloads.get(name);
+    if (!workload || cancelled) continue;
+    const whole = new WasmCell(workload, glue, flavour);
+    cells.push(whole);
+    const made = new glue.Parts(name, SEED);
+    const listed = JSON.parse(made.primitives()).map(([primitive, count, alone]) => ({ primitive, count, alone, p50: null }));
+    post('parts', { name, parts: listed });
+    listed.forEach((part, at) => part.alone && parts.push(new PartCell(workload, glue, flavour, made, at, part)));
+    await breathe();
+  }
+  const end = now() + seconds * 1e9;
+  let rounds = 0;
+  while (!cancelled && (rounds < FEWEST_ROUNDS || now() < end)) {
+    const turn = rounds === 0 ? [...parts, ...cells] : shuffled([...parts, ...cells]);
+    for (const [done, cell] of turn.entries()) {
+      if (cancelled) return rounds;
+      if (!cell.error) {
+        if (!(cell instanceof PartCell) && !cell.prepared) await cell.prepare();
+        await sampleOnce(cell);
+        if (rounds === 0) tell(cell);
+      }
+      await breathe();
+      const share = Math.min(1 - (end - now()) / (seconds * 1e9), (rounds + done / turn.length) / FEWEST_ROUNDS);
+      const doing = rounds > 0 ? `Round ${rounds + 1}: parts and operations in random order` : cell instanceof PartCell ? `Predicting ${cell.workload.name}` : `Measuring ${cell.workload.name}`;
+      post('progress', { share: Math.min(1, Math.max(0, share)), doing });
+    }
+    rounds += 1;
+    turn.forEach(tell);
+  }
+  return rounds;
+}
+
+function tell(cell) {
+  const row = rowOf(cell);
+  const { name } = cell.workload;
+  if (cell instanceof PartCell) post('predicted', { name, at: cell.at, p50: row.p50 ?? null });
+  else post('measured', { name, row });
 }
 
 /** One timing sample, long enough for the clock; the first call of all is kept apart as the cold one. */

@@ -2,6 +2,9 @@
 //!
 //! Each module is the library compiled for `wasm32-unknown-unknown` with one set of features and one set
 //! of flags, then given its JavaScript side. Nothing is installed; cargo decides what is out of date.
+//! Beside them goes `recorded.json`: the figures of the records in `profiles/records`.
+
+mod recorded;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,30 +37,73 @@ struct Module {
     features: &'static str,
 }
 
+/// What the two shipped flavours were chosen from: kernels that only the table in `docs/WASM.md` runs,
+/// and that are built only when they are named.
+const CHOICES: [Module; 4] = [
+    Module {
+        name: "kernel-32-scalar",
+        flavour: &Flavour { name: "32-scalar", rustflags: "--cfg curve25519_dalek_bits=\"32\"" },
+        features: "web,crypto",
+    },
+    Module {
+        name: "kernel-64-simd",
+        flavour: &Flavour {
+            name: "64-simd",
+            rustflags: "--cfg curve25519_dalek_bits=\"64\" -C target-feature=+simd128",
+        },
+        features: "web,crypto",
+    },
+    Module {
+        name: "kernel-64-wide-scalar",
+        flavour: &Flavour {
+            name: "64-wide-scalar",
+            rustflags: "--cfg curve25519_dalek_bits=\"64\" -C target-feature=+wide-arithmetic",
+        },
+        features: "web,crypto",
+    },
+    Module {
+        name: "kernel-32-small",
+        flavour: &Flavour {
+            name: "32-small",
+            rustflags: "--cfg curve25519_dalek_bits=\"32\" -C target-feature=+simd128 -C opt-level=s",
+        },
+        features: "web,crypto",
+    },
+];
+
 /// The kernel, which every visitor loads, and what is loaded on demand.
-const MODULES: [Module; 4] = [
+const MODULES: [Module; 7] = [
     Module { name: "kernel-wide", flavour: &WIDE, features: "web,crypto" },
     Module { name: "kernel-plain", flavour: &PLAIN, features: "web,crypto" },
     Module { name: "fields-wide", flavour: &WIDE, features: "web-operations,crypto" },
     Module { name: "fields-plain", flavour: &PLAIN, features: "web-operations,crypto" },
+    Module { name: "operations-wide", flavour: &WIDE, features: "web-operations,mls" },
+    Module { name: "operations-plain", flavour: &PLAIN, features: "web-operations,mls" },
+    Module { name: "profiles", flavour: &PLAIN, features: "web,import" },
 ];
 
 fn main() -> anyhow::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).context("this crate lies in scripts/")?;
     let asked: Vec<String> = std::env::args().skip(1).collect();
-    for name in &asked {
-        ensure!(
-            MODULES.iter().any(|module| module.name == name),
-            "no module is called {name}; there are {}",
-            MODULES.map(|module| module.name).join(", ")
-        );
-    }
+    let modules: Vec<&Module> = if asked.is_empty() {
+        MODULES.iter().collect()
+    } else {
+        asked.iter().map(|name| find(name)).collect::<anyhow::Result<_>>()?
+    };
     require_target()?;
-    for module in MODULES.iter().filter(|module| asked.is_empty() || asked.iter().any(|name| name == module.name)) {
+    for module in modules {
         let compiled = compile(root, module).with_context(|| format!("compiling {}", module.name))?;
         bind(root, module, &compiled).with_context(|| format!("binding {}", module.name))?;
     }
-    Ok(())
+    recorded::write(&root.join("profiles/records"), &root.join("www/pkg/recorded.json"))
+}
+
+fn find(name: &str) -> anyhow::Result<&'static Module> {
+    let all = || MODULES.iter().chain(&CHOICES);
+    all().find(|module| module.name == name).with_context(|| {
+        let names: Vec<&str> = all().map(|module| module.name).collect();
+        format!("no module is called {name}; there are {}", names.join(", "))
+    })
 }
 
 /// A missing target gives hundreds of errors about missing `core`; say the one that matters.
