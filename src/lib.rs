@@ -23,6 +23,8 @@ pub mod profile;
 pub mod record;
 #[cfg(feature = "cli")]
 pub mod report;
+#[cfg(all(feature = "cli", feature = "crypto"))]
+pub mod runner;
 #[cfg(feature = "sampler")]
 pub mod sampler;
 pub mod stats;

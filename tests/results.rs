@@ -509,3 +509,33 @@ fn truncation_at_every_offset_is_an_answer_or_an_error() {
         assert!(truncated.is_err(), "{length}");
     }
 }
+
+/// Fixtures of our own, made with the real tools by the programs beside them.
+fn fixture(path: &str) -> Results {
+    let path = format!("{}/profiles/fixtures/{path}", env!("CARGO_MANIFEST_DIR"));
+    read(Input::open(std::fs::File::open(&path).unwrap(), Limits::default()).unwrap()).unwrap()
+}
+
+#[test]
+fn fixtures_of_real_tools_are_read() {
+    let hyperfine = fixture("hyperfine/1.15.0/flaky.json");
+    assert_eq!(hyperfine.benchmarks[0].failure.as_deref(), Some("3 of 9 runs failed"));
+    assert_eq!(hyperfine.benchmarks[0].metric("time").unwrap().values.len(), 6);
+    // The successful runs sleep for 20 ms; the failed ones do not.
+    assert!(hyperfine.benchmarks[0].metric("time").unwrap().numbers().iter().all(|ns| *ns > 20e6));
+
+    let google = fixture("google-benchmark/1.7.1/repeat.json");
+    let sum = google.find("Sum/1024/repeats:4").unwrap();
+    assert_eq!(sum.metric("cpu time").unwrap().values.len(), 4);
+    let rate = sum.metric("items_per_second").unwrap().numbers()[0];
+    // Items a second are counted by CPU time: the same figure by another way.
+    near(1024.0 / rate * 1e9, sum.metric("cpu time").unwrap().numbers()[0], 1e-3);
+    assert_eq!(google.find("Broken").unwrap().failure.as_deref(), Some("needs a device"));
+
+    let pytest = fixture("pytest-benchmark/5.3.1/sum.json");
+    for benchmark in &pytest.benchmarks {
+        let time = benchmark.metric("time").unwrap();
+        assert_eq!((time.values.len(), time.values[0].iterations), (20, Some(10)));
+        near(stats::median(&time.numbers()).unwrap(), time.stated("median").unwrap(), 1e-9);
+    }
+}

@@ -101,19 +101,28 @@ class Json {
     }
 }
 
-/** Fingerprint of outputs: FNV-1a over 64 bits, as on the other runtimes. */
+/** Fingerprint of outputs, as on the other runtimes: FNV-1a over 8-byte words, the last padded with its length. */
 class Digest {
     static final long START = 0xcbf29ce484222325L;
 
     static long with(long hash, byte[] bytes) {
-        for (byte b : bytes) hash = (hash ^ (b & 0xff)) * 0x100000001b3L;
-        return hash;
+        int at = 0;
+        for (; at + 8 <= bytes.length; at += 8) {
+            long word = 0;
+            for (int i = 7; i >= 0; i--) word = word << 8 | bytes[at + i] & 0xff;
+            hash = fold(hash, word);
+        }
+        long last = (long) (bytes.length - at) << 56;
+        for (int i = at; i < bytes.length; i++) last |= (bytes[i] & 0xffL) << 8 * (i - at);
+        return fold(hash, last);
     }
 
-    /** The fingerprint of a sequence: the fingerprints of its items, chained little end first from zero. */
-    static long chain(long hash, long item) {
-        for (int i = 0; i < 8; i++) hash = (hash ^ (item >>> 8 * i & 0xff)) * 0x100000001b3L;
-        return hash;
+    /** The fingerprint of a sequence continued by the fingerprint of its next item; it starts at zero. */
+    static long chain(long hash, long item) { return fold(fold(hash, item), 0); }
+
+    private static long fold(long hash, long word) {
+        long product = (hash ^ word) * 0x100000001b3L;
+        return product ^ product >>> 32;
     }
 }
 
@@ -376,12 +385,12 @@ class Jdk {
         };
     }
 
-    /** Pseudo-random key, info, and the output's length as four bytes, big end first → output (RFC 5869, by the JDK's HMAC). */
+    /** Pseudo-random key, info → 32 bytes of output (RFC 5869, by the JDK's HMAC). */
     private static Primitive expand() throws GeneralSecurityException {
         Mac mac = Mac.getInstance("HmacSHA256");
         return input -> {
             mac.init(new SecretKeySpec(input[0], "HmacSHA256"));
-            byte[] output = new byte[java.nio.ByteBuffer.wrap(input[2]).getInt()];
+            byte[] output = new byte[32];
             byte[] block = new byte[0];
             for (int at = 0, counter = 1; at < output.length; at += 32, counter++) {
                 mac.update(block);

@@ -15,6 +15,10 @@ use crate::unit::Nanos;
 
 #[derive(clap::Args)]
 pub(super) struct Args {
+    /// Examine this runtime's own sampler instead of the native ones
+    #[cfg(feature = "crypto")]
+    #[arg(long, value_parser = ["node"])]
+    runtime: Option<String>,
     /// Only cases whose name contains this
     #[arg(long, value_name = "TEXT")]
     case: Option<String>,
@@ -48,6 +52,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    #[cfg(feature = "crypto")]
+    if args.runtime.is_some() {
+        return super::exam_node::run(args.json.as_deref());
+    }
     let plan = plan(args)?;
     let (outcomes, rates) = if args.certify { certify(&plan, args)? } else { exam::examine(&plan, progress) };
     let board = Scoreboard::new(outcomes, rates);

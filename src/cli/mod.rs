@@ -2,17 +2,25 @@
 
 mod compare;
 mod count;
+mod counts;
 mod doctor;
 #[cfg(feature = "sampler")]
 mod exam;
+#[cfg(all(feature = "sampler", feature = "crypto"))]
+mod exam_node;
 mod explain;
+#[cfg(feature = "crypto")]
+mod falsify_jvm;
 #[cfg(feature = "sampler")]
 mod flamegraph;
 mod list;
 #[cfg(feature = "sampler")]
 mod output;
 mod progress;
+mod results;
 mod rows;
+#[cfg(feature = "crypto")]
+mod runtimes;
 mod select;
 mod selfcheck;
 mod serve;
@@ -41,6 +49,8 @@ struct Call {
 enum Command {
     /// Count how often operations call their primitives
     Count(count::Args),
+    /// Write a counts file to start from, or check one
+    Counts(counts::Args),
     /// Explain operations by their primitives: count, cost, dose and replay
     Explain(explain::Args),
     /// Measure what primitives and operations cost (the default)
@@ -54,6 +64,12 @@ enum Command {
     /// Examine the samplers, and the verdicts on them, on work whose shares are known
     #[cfg(feature = "sampler")]
     Exam(exam::Args),
+    /// Run the primitives on the JVM, in Node and in a browser, beside native
+    #[cfg(feature = "crypto")]
+    Runtimes(runtimes::Args),
+    /// Put a runtime's own profiler to the test
+    #[cfg(feature = "crypto")]
+    Falsify(falsify_jvm::Args),
     /// Sample an operation and draw where its time goes
     #[cfg(feature = "sampler")]
     Flamegraph(flamegraph::Args),
@@ -132,6 +148,11 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         Some(Command::Selfcheck(args)) => selfcheck::run(&args),
         Some(Command::Doctor(args)) => doctor::run(&args),
         Some(Command::Count(args)) => count::run(&args, suite),
+        Some(Command::Counts(args)) => counts::run(&args),
+        #[cfg(feature = "crypto")]
+        Some(Command::Runtimes(args)) => runtimes::run(&args, suite),
+        #[cfg(feature = "crypto")]
+        Some(Command::Falsify(args)) => falsify_jvm::run(&args),
         Some(Command::Explain(args)) => explain::run(&args, suite),
         #[cfg(feature = "sampler")]
         Some(Command::Exam(args)) => exam::run(&args),

@@ -24,3 +24,11 @@ impl Bar {
         self.0.finish_and_clear();
     }
 }
+
+/// A line for steps that are named as they come; silent where standard error is no terminal.
+#[cfg(feature = "crypto")]
+pub(super) fn spinner() -> ProgressBar {
+    let spinner = ProgressBar::new_spinner();
+    spinner.enable_steady_tick(std::time::Duration::from_millis(200));
+    spinner
+}

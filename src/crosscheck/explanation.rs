@@ -93,4 +93,6 @@ pub enum FramePattern {
     Regex(String),
     /// A glob over the module.
     Module(String),
+    /// A regular expression over the module.
+    ModuleRegex(String),
 }

@@ -28,6 +28,8 @@ enum Test {
     Module(String),
     #[cfg(feature = "import")]
     Regex(regex::Regex),
+    #[cfg(feature = "import")]
+    ModuleRegex(regex::Regex),
 }
 
 impl Matcher {
@@ -49,8 +51,12 @@ impl Matcher {
             FramePattern::Regex(text) => {
                 Test::Regex(regex::Regex::new(text).map_err(|cause| error(text, cause.to_string()))?)
             }
+            #[cfg(feature = "import")]
+            FramePattern::ModuleRegex(text) => {
+                Test::ModuleRegex(regex::Regex::new(text).map_err(|cause| error(text, cause.to_string()))?)
+            }
             #[cfg(not(feature = "import"))]
-            FramePattern::Regex(text) => {
+            FramePattern::Regex(text) | FramePattern::ModuleRegex(text) => {
                 return Err(error(text, "regular expressions need the feature `import`".to_owned()));
             }
         };
@@ -65,6 +71,8 @@ impl Matcher {
             Test::Module(text) => frame.module.as_deref().is_some_and(|module| glob(text, module)),
             #[cfg(feature = "import")]
             Test::Regex(regex) => regex.is_match(&frame.function),
+            #[cfg(feature = "import")]
+            Test::ModuleRegex(regex) => frame.module.as_deref().is_some_and(|module| regex.is_match(module)),
         }
     }
 
@@ -73,6 +81,8 @@ impl Matcher {
         match &self.test {
             Test::Exact(_) => 2,
             Test::Module(_) => 0,
+            #[cfg(feature = "import")]
+            Test::ModuleRegex(_) => 0,
             _ => 1,
         }
     }

@@ -154,7 +154,7 @@ impl Session<'_> {
             let sample = self.sample(iterations, random, None)?;
             if sample.cpu_ns >= LONG_ENOUGH_NS || iterations >= BATCH_ITERATIONS {
                 let each_bytes = match self.count_allocations_of(1)? {
-                    Allocation::Measured { bytes, .. } => Some(bytes),
+                    Allocation::Measured { bytes, .. } | Allocation::BytesOnly { bytes, .. } => Some(bytes),
                     Allocation::NotMeasured => None,
                 };
                 return Ok(Pilot { each_ns: sample.cpu_ns_each(), each_bytes });

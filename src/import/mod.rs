@@ -3,6 +3,7 @@
 //! An [`Input`] unpacks and decodes; [`profile`] reads sampled profiles. Nothing here opens a file: pass
 //! any reader. Units and stack order are normalised here and nowhere else.
 
+pub mod counts;
 pub mod error;
 pub mod input;
 pub mod profile;

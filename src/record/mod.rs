@@ -204,4 +204,11 @@ pub enum Allocation {
         /// Calls to the allocator.
         calls: u64,
     },
+    /// Bytes alone, where the runtime counts no calls: the JVM's counter of the thread.
+    BytesOnly {
+        /// Executions counted.
+        iterations: u64,
+        /// Bytes requested.
+        bytes: u64,
+    },
 }

@@ -124,8 +124,8 @@ impl Summary {
             p90_ns: tail(0.9),
             p99_ns: tail(0.99),
             mean_ns: if lone { None } else { stats::mean_estimate(&means) },
-            bytes_per_op: median_allocation(row, |bytes, _| bytes),
-            allocations_per_op: median_allocation(row, |_, calls| calls),
+            bytes_per_op: median_allocation(row, Allocation::bytes_per_operation),
+            allocations_per_op: median_allocation(row, |allocation| Some(allocation.per_operation()?.1)),
             iterations: row.processes.iter().flat_map(|m| &m.samples).map(|s| s.iterations).sum(),
             processes: row.processes.len(),
             distrust: distrust::of(row, context),
@@ -199,6 +199,14 @@ impl Measurement {
 }
 
 impl Allocation {
+    /// Bytes per iteration; `None` where not measured.
+    pub fn bytes_per_operation(self) -> Option<f64> {
+        match self {
+            Self::BytesOnly { iterations, bytes } if iterations > 0 => Some(bytes as f64 / iterations as f64),
+            other => Some(other.per_operation()?.0),
+        }
+    }
+
     /// Bytes and calls per iteration; `None` where not measured.
     pub fn per_operation(self) -> Option<(f64, f64)> {
         match self {
@@ -210,13 +218,8 @@ impl Allocation {
     }
 }
 
-fn median_allocation(row: &Row, part: impl Fn(f64, f64) -> f64) -> Option<f64> {
-    let values: Vec<f64> = row
-        .processes
-        .iter()
-        .filter_map(|m| m.allocation.per_operation())
-        .map(|(bytes, calls)| part(bytes, calls))
-        .collect();
+fn median_allocation(row: &Row, part: impl Fn(Allocation) -> Option<f64>) -> Option<f64> {
+    let values: Vec<f64> = row.processes.iter().filter_map(|m| part(m.allocation)).collect();
     stats::median(&values)
 }
 

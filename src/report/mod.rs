@@ -1,7 +1,15 @@
 //! Prints and draws what it is given; computes nothing.
 
+pub mod columns;
 pub mod counts;
 #[cfg(feature = "sampler")]
 pub mod exam;
 pub mod explanation;
 pub mod flamegraph;
+#[cfg(feature = "crypto")]
+pub mod node_exam;
+pub mod results;
+#[cfg(feature = "crypto")]
+pub mod runtimes;
+#[cfg(feature = "crypto")]
+pub mod story;

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use super::Results;
 use super::units::Base;
-use super::{Exactness, Results};
 use crate::import::{ImportError, Position};
-use crate::record::{Allocation, Record, Row, SCHEMA_VERSION, Variant};
+use crate::record::{Record, Row, SCHEMA_VERSION, Variant};
 
 pub(super) fn detect(document: &Value) -> bool {
     document.get("schema_version").is_some() && document.get("rows").is_some()
@@ -49,12 +49,8 @@ pub fn from_record(record: &Record) -> Results {
                     measurement.process,
                 );
             }
-            if let Allocation::Measured { iterations, bytes, .. } = measurement.allocation
-                && iterations > 0
-            {
-                let metric = benchmark.metric_mut("allocated", Base::Bytes, "B/op");
-                metric.exactness = Exactness::Scattered;
-                metric.push(bytes as f64 / iterations as f64, Some(iterations), measurement.process);
+            if let Some(bytes) = measurement.allocation.bytes_per_operation() {
+                benchmark.metric_mut("allocated", Base::Bytes, "B/op").push(bytes, None, measurement.process);
             }
         }
     }

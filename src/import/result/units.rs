@@ -107,7 +107,7 @@ pub fn normalise(unit: &str) -> (Base, f64) {
 }
 
 /// Nanoseconds in a unit of time.
-pub(super) fn time(unit: &str) -> Option<f64> {
+pub(in crate::import) fn time(unit: &str) -> Option<f64> {
     Some(match unit {
         "ps" => 1e-3,
         "ns" | "nsec" | "nanoseconds" => 1.0,
@@ -135,7 +135,7 @@ fn bytes(unit: &str) -> Option<f64> {
 }
 
 /// A duration with its unit behind it, as rebar prints: `1.23us`, in nanoseconds.
-pub(super) fn duration(text: &str) -> Option<f64> {
+pub(in crate::import) fn duration(text: &str) -> Option<f64> {
     let at = text.find(|c: char| c.is_alphabetic() || c == 'µ' || c == 'μ')?;
     Some(text[..at].trim().parse::<f64>().ok()? * time(&text[at..])?)
 }

@@ -1,0 +1,51 @@
+//! `primitives counts`: a counts file to start from, or a check of one.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use super::{Outcome, results};
+use crate::import::counts::{self, Case};
+use crate::import::profile;
+
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// Write a commented counts file from this profile's heaviest frames
+    #[arg(long, value_name = "PROFILE", required_unless_present = "check", conflicts_with = "check")]
+    template: Option<PathBuf>,
+    /// Read this counts file and print what it says as JSON
+    #[arg(long, value_name = "FILE")]
+    check: Option<PathBuf>,
+    /// Benchmark results that hold its unit costs
+    #[arg(long, value_name = "RESULTS", requires = "check")]
+    costs: Vec<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    let mut out = std::io::stdout().lock();
+    if let Some(path) = &args.template {
+        let said = || path.display().to_string();
+        let options = profile::Options::default();
+        let profile = if path.as_os_str() == "-" {
+            profile::read(std::io::stdin(), &options)
+        } else {
+            profile::read(File::open(path).with_context(said)?, &options)
+        };
+        write!(out, "{}", counts::template(&profile.with_context(said)?))?;
+    }
+    if let Some(path) = &args.check {
+        let cases = load(path, &args.costs)?;
+        let explanations: Vec<_> = cases.iter().map(|case| &case.explanation).collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&explanations)?)?;
+    }
+    Ok(Outcome::Fine)
+}
+
+/// Reads a counts file with the results that hold its unit costs.
+pub(super) fn load(path: &PathBuf, costs: &[PathBuf]) -> anyhow::Result<Vec<Case>> {
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let costs = costs.iter().map(|path| results::load(path)).collect::<anyhow::Result<Vec<_>>>()?;
+    counts::read(&text).and_then(|file| counts::cases(&file, &costs)).with_context(|| path.display().to_string())
+}

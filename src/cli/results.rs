@@ -1,0 +1,73 @@
+//! Opens other harnesses' results: a file, standard input, or a folder of criterion's.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+
+use anyhow::{Context, ensure};
+
+use crate::import::result::criterion::{self, Folder};
+use crate::import::result::{self, Results};
+use crate::import::{Input, Limits};
+
+/// The baseline that criterion writes last.
+const BASELINE: &str = "new";
+
+/// Reads results from a path; `-` is standard input.
+pub(super) fn load(path: &Path) -> anyhow::Result<Results> {
+    let said = || path.display().to_string();
+    if path.is_dir() {
+        return folder(path).with_context(said);
+    }
+    let limits = Limits::default();
+    let input = if path == Path::new("-") {
+        Input::open(std::io::stdin(), limits)
+    } else {
+        Input::open(File::open(path).with_context(said)?, limits)
+    };
+    input.and_then(result::read).with_context(said)
+}
+
+/// Every `new` folder of criterion's below `root`, or `root` itself where it is one.
+fn folder(root: &Path) -> anyhow::Result<Results> {
+    let mut texts: BTreeMap<String, [Option<String>; 3]> = BTreeMap::new();
+    let mut waiting = vec![(root.to_owned(), 0)];
+    while let Some((folder, depth)) = waiting.pop() {
+        ensure!(depth < 12, "{}: folders nest deeper than criterion's do", folder.display());
+        let named = folder.file_name().is_some_and(|name| name == BASELINE);
+        if named || depth == 0 {
+            let files = ["benchmark.json", "sample.json", "estimates.json"].map(|name| folder.join(name));
+            if files[1].is_file() || files[2].is_file() {
+                let below = folder.strip_prefix(root).ok().and_then(Path::parent).unwrap_or(&folder);
+                let name = if depth == 0 { folder.display().to_string() } else { below.display().to_string() };
+                texts.insert(name, [read(&files[0])?, read(&files[1])?, read(&files[2])?]);
+                continue;
+            }
+        }
+        for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+            let entry = entry?;
+            // Links are left alone: a loop of them would never end.
+            if entry.file_type()?.is_dir() {
+                waiting.push((entry.path(), depth + 1));
+            }
+        }
+    }
+    let folders: Vec<Folder<'_>> = texts
+        .iter()
+        .map(|(path, [benchmark, sample, estimates])| Folder {
+            path,
+            benchmark: benchmark.as_deref(),
+            sample: sample.as_deref(),
+            estimates: estimates.as_deref(),
+        })
+        .collect();
+    Ok(criterion::read_folders(&folders)?)
+}
+
+fn read(path: &Path) -> anyhow::Result<Option<String>> {
+    if path.is_file() {
+        Ok(Some(fs::read_to_string(path).with_context(|| path.display().to_string())?))
+    } else {
+        Ok(None)
+    }
+}
