@@ -21,13 +21,32 @@ pub(super) struct Args {
     /// program was built from
     #[arg(long, value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// Build the WebAssembly modules anew even where they are there
-    #[arg(long)]
-    rebuild: bool,
+    /// Which of the page's WebAssembly modules to build before serving
+    #[arg(long, value_enum, default_value_t)]
+    build: Build,
 }
 
-/// Modules without which the page cannot run.
-const MODULES: [&str; 2] = ["kernel-wide", "kernel-plain"];
+#[derive(Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Build {
+    /// Those that are not there
+    #[default]
+    Missing,
+    /// All, which cargo skips where nothing changed
+    All,
+    /// None: serve the folder as it is
+    Nothing,
+}
+
+/// The modules that the page loads, as `scripts/web-build` names them.
+const MODULES: [&str; 7] = [
+    "kernel-wide",
+    "kernel-plain",
+    "fields-wide",
+    "fields-plain",
+    "operations-wide",
+    "operations-plain",
+    "profiles",
+];
 
 /// Cross-origin isolation gives the page the finer clock; the document policy lets it use the browser's
 /// own sampler.
@@ -48,7 +67,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     };
     let folder = folder.canonicalize().with_context(|| format!("the page's folder {}", folder.display()))?;
     ensure!(folder.join("index.html").is_file(), "{} holds no index.html", folder.display());
-    build(&folder, args.rebuild)?;
+    build(&folder, args.build)?;
 
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let server = Server::http(address)
@@ -82,12 +101,14 @@ fn page_folder() -> anyhow::Result<PathBuf> {
         .context("no folder www with index.html here or beside the source; name it with --folder")
 }
 
-/// Builds the modules that are missing (or all, if asked), where the source is at hand.
-fn build(folder: &Path, rebuild: bool) -> anyhow::Result<()> {
-    let missing: Vec<&str> = MODULES
-        .into_iter()
-        .filter(|name| rebuild || !folder.join("pkg").join(name).join(format!("{name}_bg.wasm")).is_file())
-        .collect();
+/// Builds the modules that are asked for, where the source is at hand.
+fn build(folder: &Path, which: Build) -> anyhow::Result<()> {
+    let there = |name: &str| folder.join("pkg").join(name).join(format!("{name}_bg.wasm")).is_file();
+    let missing: Vec<&str> = match which {
+        Build::Nothing => Vec::new(),
+        Build::Missing => MODULES.into_iter().filter(|name| !there(name)).collect(),
+        Build::All => MODULES.into(),
+    };
     if missing.is_empty() {
         return Ok(());
     }

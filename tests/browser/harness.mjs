@@ -16,7 +16,7 @@ mkdirSync(shots, { recursive: true });
 
 /** `primitives serve` on a free port. */
 export function serve() {
-  const server = spawn(program, ['serve', '--port', '0', '--folder', join(root, 'www')], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(program, ['serve', '--port', '0', '--build', 'nothing', '--folder', join(root, 'www')], { stdio: ['ignore', 'pipe', 'inherit'] });
   return new Promise((resolve, reject) => {
     let heard = '';
     server.on('exit', (code) => reject(new Error(`the server stopped with ${code}`)));

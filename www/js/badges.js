@@ -75,6 +75,17 @@ export function debuggerBadge(ratio) {
     `WebAssembly runs unoptimised here (a test chain takes ${ratio.toFixed(1)} times as long as the same in JavaScript): open developer tools do that. Close them, load the page anew and run again.`);
 }
 
+/** Half an interval this wide, as a part of the figure, tells of other work on the machine. */
+const NOISY = 0.1;
+
+/** @param {{point: number, low: number | null, high: number | null}[]} estimates of a whole run */
+export function noiseNotice(estimates) {
+  const widths = estimates.filter((e) => e && e.low !== null).map((e) => (e.high - e.low) / 2 / e.point).sort((a, b) => a - b);
+  const median = widths[widths.length >> 1] ?? 0;
+  notice('noisy', '', median > NOISY &&
+    `This machine is busy: half of the intervals are wider than ± ${(100 * median).toFixed(0)} %. A wall clock counts the time that other programs took. Close them, or run for longer.`);
+}
+
 async function battery() {
   const state = await navigator.getBattery?.().catch(() => null);
   if (!state) return;

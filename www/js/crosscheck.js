@@ -19,7 +19,7 @@ export function crosscheckView() {
   return {
     elements: [
       el('h2', { text: 'The browser’s sampler against a known mix' }),
-      el('p', { text: `${Object.entries(MIX).map(([name, count]) => `${count} × ${name}`).join(', ')}: how often each runs is fixed, and what each costs is timed alone first. So the true shares are known, and the sampler’s are held against them.` }),
+      el('p', { text: `${Object.entries(MIX).map(([name, count]) => `${count} × ${name}`).join(', ')}: how often each runs is fixed, what each costs is timed alone first, and a clock stands around every slice of the mix. So the true shares are known, and the sampler’s are held against them.` }),
       ...mix,
       el('h2', { text: 'Any profile' }),
       ...drop,
@@ -54,7 +54,7 @@ function mixPart() {
       const about = await readProfile(file.buffer);
       const report = await judgeProfile('this browser', known, [SCOPE]);
       fill(answer, verdictSentence(report));
-      fill(place, shares(known, report), remedies(report));
+      fill(place, shares(known, report), remedies(report, { wallReference: true }));
       await showProfile(picture, about, about.default_weight, isPrimitive);
       return stopped ? 'Cancelled; judged on what was sampled.' : `Done: ${about.samples} stack samples.`;
     },
@@ -93,10 +93,10 @@ function verdictSentence(report) {
 
 /** Every estimate of each share, and the verdict. */
 function shares(explanation, report) {
-  const total = explanation.primitives.reduce((sum, one) => sum + one.predicted_ns.point, 0);
+  const total = explanation.primitives.reduce((sum, one) => sum + one.alone_ns * one.count, 0);
   return table(
     'Shares of the mix',
-    ['primitive', 'count', 'cost', 'count × cost', 'timed in place', ...(report ? ['sampled', 'verdict'] : [])].map((text) => column(text)),
+    ['primitive', 'count', 'cost alone', 'count × cost', 'by the clock', ...(report ? ['sampled', 'verdict'] : [])].map((text) => column(text)),
     explanation.primitives.map((one) => {
       const reading = report?.rows.find((row) => row.primitive === one.primitive)?.readings[0];
       const good = reading?.verdict === 'agrees';
@@ -105,9 +105,9 @@ function shares(explanation, report) {
         {},
         el('th', { scope: 'row', text: one.primitive }),
         el('td', { text: String(one.count) }),
-        el('td', { title: interval(one.unit_cost_ns), text: time(one.unit_cost_ns.point) }),
-        el('td', { text: percent(one.predicted_ns.point / total) }),
-        el('td', { text: percent(one.trace_ns.point / explanation.time_ns.point) }),
+        el('td', { text: time(one.alone_ns) }),
+        el('td', { text: percent((one.alone_ns * one.count) / total) }),
+        el('td', { title: interval(one.trace_ns), text: percent(one.trace_ns.point / explanation.time_ns.point) }),
         ...(report
           ? [
               el('td', {}, reading ? percent(reading.sampled.point) : '—', reading?.sampled.low !== null && reading ? el('span', { class: 'fine', text: `${percent(reading.sampled.low)} to ${percent(reading.sampled.high)}` }) : null),
@@ -119,9 +119,12 @@ function shares(explanation, report) {
   );
 }
 
-function remedies(report) {
-  const all = [...report.warnings, ...report.samplers.flatMap((sampler) => sampler.diagnoses ?? [])];
-  const lines = all.map((one) => [one.message ?? one.finding ?? one.code, one.remedy].filter(Boolean).join(' '));
+function remedies(report, { wallReference = false } = {}) {
+  // The mix was timed by the wall clock too, so a sampler of wall time is no other clock than its reference.
+  const warnings = report.warnings.filter((warning) => !(wallReference && warning.code === 'wall-clock'));
+  const all = [...warnings, ...report.samplers.flatMap((sampler) => sampler.diagnoses ?? [])];
+  const sentence = (text) => text && `${text[0].toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, '.');
+  const lines = all.map((one) => [one.message, one.remedy].map(sentence).filter(Boolean).join(' '));
   return lines.length ? el('ul', { class: 'notes' }, ...lines.map((text) => el('li', { text }))) : null;
 }
 

@@ -24,8 +24,8 @@ const SLICE_NS = 12e6;
 
 const breathe = () => new Promise((resolve) => setTimeout(resolve, 0));
 
-/** After so many turns of the mix, each primitive is timed alone once more. */
-const TURNS_BETWEEN = 4;
+/** Each primitive is timed alone so often before the mix. */
+const ROUNDS_ALONE = 9;
 
 /* Named, and with nothing but the bodies in it: this is what the sampler must see. */
 function mixSlice(prepared) {
@@ -45,7 +45,7 @@ export async function runMix(seconds, { progress, cancelled }) {
   const kernel = await load('kernel', flavours()[0]);
   const step = clockStep();
   const names = Object.keys(MIX);
-  const cells = names.map((name) => ({ name, prepared: new kernel.Prepared(name, SEED), next: 0, total: 0, alone: [] }));
+  const cells = names.map((name) => ({ name, prepared: new kernel.Prepared(name, SEED), next: 0, alone: [], slices: [] }));
   const run = (slice, cell, count) => {
     cell.prepared.load(cell.next, count);
     cell.next += count;
@@ -56,56 +56,46 @@ export async function runMix(seconds, { progress, cancelled }) {
     return elapsed;
   };
 
-  // The cost of one call alone is timed in turn with the mix, so that whatever slows the machine slows both.
-  const alone = async (cell) => {
-    const last = cell.alone[cell.alone.length - 1];
-    const count = last ? Math.max(1, Math.ceil(Math.max(2e6, 200 * step) / last)) : 16;
-    cell.alone.push(run(aloneSlice, cell, count) / count);
-    await breathe();
-  };
-  for (let round = 0; round < 3; round++) for (const cell of cells) await alone(cell);
-  for (const cell of cells) cell.alone.shift();
+  // The cost of one call alone, before the mix and outside its function.
+  for (let round = 0; round < ROUNDS_ALONE; round++) {
+    for (const cell of cells) {
+      const last = cell.alone[cell.alone.length - 1];
+      const count = last ? Math.max(1, Math.ceil(Math.max(2e6, 200 * step) / last)) : 16;
+      cell.alone.push(run(aloneSlice, cell, count) / count);
+      await breathe();
+    }
+  }
 
-  const whole = cells.reduce((sum, cell) => sum + mean(cell.alone) * MIX[cell.name], 0);
+  const whole = cells.reduce((sum, cell) => sum + quartile(cell.alone) * MIX[cell.name], 0);
   const mixes = Math.max(1, Math.round(SLICE_NS / whole));
   const end = now() + seconds * 1e9;
-  let turns = 0;
-  for (let turn = 0; now() < end && !cancelled(); turn++) {
-    for (const cell of cells) {
-      cell.total += run(mixSlice, cell, MIX[cell.name] * mixes);
-    }
-    turns += mixes;
-    if (turn % TURNS_BETWEEN === 0) for (const cell of cells) await alone(cell);
+  while (now() < end && !cancelled()) {
+    for (const cell of cells) cell.slices.push(run(mixSlice, cell, MIX[cell.name] * mixes) / mixes);
     progress(1 - (end - now()) / (seconds * 1e9));
     await breathe();
   }
   for (const cell of cells) cell.prepared.free();
 
-  // Means, because the sampler's shares are of all the time that passed, slow moments included.
-  const estimate = (values) => {
-    const point = mean(values);
-    const error = Math.sqrt(values.reduce((sum, value) => sum + (value - point) ** 2, 0) / (values.length - 1) / values.length);
-    return { point, low: point - 2 * error, high: point + 2 * error };
-  };
-  const scaled = ({ point, low, high }, factor) => ({ point: point * factor, low: low * factor, high: high * factor });
-  const primitives = cells.map((cell) => {
-    const cost = estimate(cell.alone);
+  const primitives = cells.map(({ name, alone, slices }) => {
+    const inPlace = estimate(slices);
     return {
-      primitive: cell.name,
-      count: MIX[cell.name],
+      primitive: name,
+      count: MIX[name],
       nested: [],
-      unit_cost_ns: cost,
+      // The mix is nothing but slices of one primitive each, so the clock around them prices a call.
+      unit_cost_ns: scaled(inPlace, 1 / MIX[name]),
       cost_band_ns: null,
-      predicted_ns: scaled(cost, MIX[cell.name]),
+      predicted_ns: inPlace,
       dose_ns: null,
       replay_ns: null,
-      trace_ns: { point: cell.total / Math.max(1, turns), low: null, high: null },
-      frames: [{ glob: FRAMES[cell.name] }],
+      trace_ns: inPlace,
+      frames: [{ glob: FRAMES[name] }],
+      alone_ns: quartile(alone),
     };
   });
   return {
     operation: 'mix',
-    time_ns: { point: cells.reduce((sum, cell) => sum + cell.total, 0) / Math.max(1, turns), low: null, high: null },
+    time_ns: { point: primitives.reduce((sum, one) => sum + one.predicted_ns.point, 0), low: null, high: null },
     primitives,
     dose_all_ns: null,
     replay_all_ns: null,
@@ -115,4 +105,17 @@ export async function runMix(seconds, { progress, cancelled }) {
   };
 }
 
-const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+
+/** Other work on the machine only ever adds to a wall time: the lower quartile hardly feels it. */
+const quartile = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 4)];
+
+/** The mean, because a sampler's shares are of all the time that passed, slow moments included. */
+function estimate(values) {
+  const point = mean(values);
+  if (values.length < 3) return { point, low: null, high: null };
+  const error = Math.sqrt(values.reduce((sum, value) => sum + (value - point) ** 2, 0) / (values.length - 1) / values.length);
+  return { point, low: point - 2 * error, high: point + 2 * error };
+}
+
+const scaled = ({ point, low, high }, factor) => ({ point: point * factor, low: low && low * factor, high: high && high * factor });

@@ -1,6 +1,6 @@
 // The view of the primitives: the answer in a sentence, the table, the chart.
 
-import { clockBadge } from './badges.js';
+import { clockBadge, noiseNotice } from './badges.js';
 import { barChart } from './chart.js';
 import { byName, COLUMNS } from './columns.js';
 import { controls } from './controls.js';
@@ -57,6 +57,7 @@ async function measure({ seconds, say, progress }, compare) {
     },
   );
   state.record = done.record;
+  noiseNotice([...state.rows.values()].map((row) => row.p50));
   exports.show();
   soon();
   return done.cancelled ? `Cancelled in round ${done.rounds + 1}; the figures so far stand.` : `Done: ${done.rounds} rounds.`;

@@ -43,7 +43,7 @@ export async function recordOf(cells, clock, began, module) {
               process: 0,
               position,
               // A browser has no clock of thread CPU time: both are wall time, as the fact above says.
-              samples: cell.samples.map(({ iterations, ns }) => ({ iterations, cpu_ns: whole(ns), wall_ns: whole(ns) })),
+              samples: cell.samples.map(({ iterations, ns }) => [iterations, whole(ns), whole(ns)]),
               allocation: 'not_measured',
             },
           ]
