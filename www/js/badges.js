@@ -78,12 +78,19 @@ export function debuggerBadge(ratio) {
 /** Half an interval this wide, as a part of the figure, tells of other work on the machine. */
 const NOISY = 0.1;
 
-/** @param {{point: number, low: number | null, high: number | null}[]} estimates of a whole run */
-export function noiseNotice(estimates) {
+/** The median of half the intervals' widths, as a part of their figures. */
+function width(estimates) {
   const widths = estimates.filter((e) => e && e.low !== null).map((e) => (e.high - e.low) / 2 / e.point).sort((a, b) => a - b);
-  const median = widths[widths.length >> 1] ?? 0;
-  notice('noisy', '', median > NOISY &&
-    `This machine is busy: half of the intervals are wider than ± ${(100 * median).toFixed(0)} %. A wall clock counts the time that other programs took. Close them, or run for longer.`);
+  return widths[widths.length >> 1] ?? 0;
+}
+
+/** @param {({point: number, low: number | null, high: number | null} | null)[]} estimates */
+export const isNoisy = (estimates) => width(estimates) > NOISY;
+
+/** Says that a whole run's intervals are wide, where they are. */
+export function noiseNotice(estimates) {
+  notice('noisy', '', isNoisy(estimates) &&
+    `This machine is busy: half of the intervals are wider than ± ${(100 * width(estimates)).toFixed(0)} %. A wall clock counts the time that other programs took. Close them, or run for longer.`);
 }
 
 async function battery() {

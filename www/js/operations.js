@@ -1,5 +1,6 @@
 // The view of the operations: predicted from op counts × this browser's costs, then measured.
 
+import { isNoisy, noiseNotice } from './badges.js';
 import { controls } from './controls.js';
 import { column, el, fill, table } from './dom.js';
 import { interval, percent, plusMinus, time } from './format.js';
@@ -42,6 +43,7 @@ export function operationsView() {
         },
       );
       show();
+      noiseNotice([...operations.values()].map(({ measured }) => measured?.p50));
       return done.cancelled ? 'Cancelled; the figures so far stand.' : `Done: ${done.rounds} rounds.`;
     },
   });
@@ -59,9 +61,12 @@ export function operationsView() {
   function show() {
     const complete = [...operations].filter(([, { parts, measured }]) => measured?.p50 && predictionOf(parts));
     const explained = complete.map(([, { parts, measured }]) => predictionOf(parts).point / measured.p50.point).sort((a, b) => a - b);
+    const estimates = complete.flatMap(([, { parts, measured }]) => [predictionOf(parts), measured.p50]);
     fill(
       answer,
-      explained.length
+      explained.length && isNoisy(estimates)
+        ? 'The intervals are too wide to hold a prediction against a measurement: run for longer, or on a quieter machine.'
+        : explained.length
         ? `Op counts × this browser’s costs explain between ${percent(explained[0])} and ${percent(explained[explained.length - 1])} of the measured time; the rest is not behind a boundary.`
         : '',
     );
