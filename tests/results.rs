@@ -539,3 +539,61 @@ fn fixtures_of_real_tools_are_read() {
         near(stats::median(&time.numbers()).unwrap(), time.stated("median").unwrap(), 1e-9);
     }
 }
+
+/// Runs `primitives compare` on two texts.
+#[cfg(feature = "cli")]
+fn compare_files(old: &str, new: &str, options: &[&str]) -> (Option<i32>, String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (a, b) = (folder.path().join("old"), folder.path().join("new"));
+    std::fs::write(&a, old).unwrap();
+    std::fs::write(&b, new).unwrap();
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_primitives"))
+        .arg("compare")
+        .args([&a, &b])
+        .args(options)
+        .output()
+        .unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn the_command_line_compares_two_of_one_kind() {
+    let lines = |factor: f64| -> String {
+        (0..8).map(|i| format!("BenchmarkA 1 {} ns/op\n", (100.0 + f64::from(i)) * factor)).collect()
+    };
+    let (status, out, _) = compare_files(&lines(1.0), &lines(1.5), &["--fail-on", "10"]);
+    assert_eq!(status, Some(1));
+    assert!(out.contains("worse") && out.contains("+50.00 %"), "{out}");
+    let (status, out, _) = compare_files(&lines(1.0), &lines(1.0), &["--fail-on", "10"]);
+    assert_eq!(status, Some(0));
+    assert!(out.contains("unresolved"), "{out}");
+    let (status, _, err) = compare_files(&lines(1.0), r#"[{"name":"A","p50_us":1}]"#, &[]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("expected two of one harness"), "{err}");
+    let (status, _, err) = compare_files("BenchmarkA 1 x ns/op\n", &lines(1.0), &[]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("line 1: found x; expected a number"), "{err}");
+}
+
+#[cfg(feature = "cli")]
+#[test]
+fn criterions_folder_is_read_from_the_command_line() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, factor) in [("old", 1), ("new", 2)] {
+        let below = folder.path().join(name).join("group/f/new");
+        std::fs::create_dir_all(&below).unwrap();
+        let times: Vec<_> = (1..=9).map(|i| (i * 100 * factor + i % 3).to_string()).collect();
+        let sample = format!("{{\"iters\":[1,2,3,4,5,6,7,8,9],\"times\":[{}]}}", times.join(","));
+        std::fs::write(below.join("sample.json"), sample).unwrap();
+        std::fs::write(below.join("benchmark.json"), r#"{"full_id":"group/f"}"#).unwrap();
+    }
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_primitives"))
+        .arg("compare")
+        .args([folder.path().join("old"), folder.path().join("new")])
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("group/f") && text.contains("worse"), "{text}{}", String::from_utf8_lossy(&output.stderr));
+}

@@ -4,19 +4,21 @@ use std::path::Path;
 
 use anyhow::ensure;
 
-use super::Outcome;
 use super::terminal::{self, Tone, toned};
 use super::time::BaselineFolder;
+use super::{Outcome, results};
+use crate::import::result::compare as foreign;
 use crate::record::compare::{self, Guard, Report, RowComparison, Settings, Verdict};
 use crate::record::{Record, Variant, store};
+use crate::report;
 use crate::stats::Estimate;
 use crate::unit::{Nanos, Share, three_digits};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The old record: a file, or the name of a saved baseline
+    /// The old record: a file, or the name of a saved baseline. Or another harness's results: a file, or criterion's folder
     old: String,
-    /// The new record
+    /// The new record, or results of the same harness
     new: String,
     #[command(flatten)]
     folder: BaselineFolder,
@@ -47,12 +49,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let valid = percent.is_none_or(|percent| percent.is_finite() && percent >= 0.0);
         ensure!(valid, "{name}: found {}, expected percent from 0", percent.unwrap_or_default());
     }
-    let (old, new) = (load(&args.old, &args.folder)?, load(&args.new, &args.folder)?);
     let form = match (args.json, args.markdown) {
         (true, _) => Form::Json,
         (_, true) => Form::Markdown,
         _ => Form::Table,
     };
+    let margin = Share(args.margin / 100.0);
+    if let (Some(old), Some(new)) = (results::foreign(&args.old)?, results::foreign(&args.new)?) {
+        let compared = foreign::compare(&old, &new, margin)?;
+        terminal::print(&match form {
+            Form::Json => format!("{}\n", serde_json::to_string_pretty(&compared)?),
+            Form::Markdown => report::results::text(&compared, margin, report::columns::Form::Markdown),
+            Form::Table => report::results::text(&compared, margin, report::columns::Form::Plain),
+        })?;
+        let worse = |percent: f64| !compared.worse_by_more_than(Share(percent / 100.0)).is_empty();
+        return Ok(if args.fail_on.is_some_and(worse) { Outcome::Refuted } else { Outcome::Fine });
+    }
+    let (old, new) = (load(&args.old, &args.folder)?, load(&args.new, &args.folder)?);
     let compared = compare::compare(&old, &new, Settings { margin: Share(args.margin / 100.0) });
     print(&compared, form)?;
     match args.fail_on {

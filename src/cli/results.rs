@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 
 use crate::import::result::criterion::{self, Folder};
-use crate::import::result::{self, Results};
-use crate::import::{Input, Limits};
+use crate::import::result::{self, OWN, Results};
+use crate::import::{ImportError, Input, Limits};
 
 /// The baseline that criterion writes last.
 const BASELINE: &str = "new";
@@ -26,6 +26,24 @@ pub(super) fn load(path: &Path) -> anyhow::Result<Results> {
         Input::open(File::open(path).with_context(said)?, limits)
     };
     input.and_then(result::read).with_context(said)
+}
+
+/// Results of another harness; `None` for a record of ours, a baseline's name, and what is neither, so that
+/// reading it as a record says what is wrong.
+pub(super) fn foreign(name: &str) -> anyhow::Result<Option<Results>> {
+    let path = Path::new(name);
+    if !path.exists() {
+        return Ok(None);
+    }
+    match load(path) {
+        Ok(results) if results.harness == OWN => Ok(None),
+        Ok(results) => Ok(Some(results)),
+        Err(error) => match error.downcast_ref::<ImportError>() {
+            Some(ImportError::Malformed { format, .. }) if !matches!(*format, "JSON" | "record") => Err(error),
+            Some(ImportError::Io(_)) | None => Err(error),
+            Some(_) => Ok(None),
+        },
+    }
 }
 
 /// Every `new` folder of criterion's below `root`, or `root` itself where it is one.

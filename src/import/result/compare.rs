@@ -227,6 +227,20 @@ fn geometric_mean(changes: &[Change]) -> Option<f64> {
     (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
 }
 
+impl Comparison {
+    /// The changes for the worse whose ratio lies beyond this share.
+    pub fn worse_by_more_than(&self, share: Share) -> Vec<&Change> {
+        let beyond = |change: &&Change| {
+            let worse = change.ratio.is_some_and(|ratio| match change.base.direction() {
+                Direction::Higher => ratio.point < 1.0 / (1.0 + share.0),
+                _ => ratio.point > 1.0 + share.0,
+            });
+            change.verdict == Verdict::Worse && worse
+        };
+        self.changes.iter().filter(beyond).collect()
+    }
+}
+
 impl Change {
     /// The smallest change of the ratio that these data could have shown, as a share; `None` without an interval.
     pub fn smallest_visible(&self, margin: Share) -> Option<Share> {

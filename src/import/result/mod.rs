@@ -227,6 +227,9 @@ impl Metric {
     }
 }
 
+/// The harness of a record of this program.
+pub const OWN: &str = "countercheck";
+
 /// The harnesses that are read, for messages.
 pub const FORMATS: &str = "criterion (folder, estimates.json, sample.json, cargo-criterion messages), JMH JSON, Go benchmark text, hyperfine JSON, \
 google-benchmark JSON, BenchmarkTools JSON, pytest-benchmark JSON, nanobench JSON, rebar CSV, marmotBench JSON, a countercheck record";

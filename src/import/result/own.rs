@@ -25,7 +25,7 @@ pub(super) fn read(document: &Value) -> Result<Results, ImportError> {
 
 /// The rows of a record; other runtimes and variants than native throughput are named behind the row's name.
 pub fn from_record(record: &Record) -> Results {
-    let mut results = Results { harness: "countercheck".into(), ..Results::default() };
+    let mut results = Results { harness: super::OWN.into(), ..Results::default() };
     results.context.insert("platform".into(), record.environment.platform.clone());
     if let Some(cpu) = &record.environment.cpu_model {
         results.context.insert("cpu".into(), cpu.clone());
