@@ -38,6 +38,9 @@ pub use boundary::Boundary;
 pub use workload::{Suite, Workload};
 
 /// The examples in the documentation compile and run.
+#[cfg(all(doctest, not(feature = "boundary-off")))]
+#[doc = include_str!("../docs/EXPLAIN.md")]
+mod explain_guide {}
 #[cfg(doctest)]
 #[doc = include_str!("../docs/ARCHITECTURE.md")]
 mod architecture {}

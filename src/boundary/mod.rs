@@ -34,13 +34,14 @@ mod registry;
 mod run;
 mod state;
 
+use std::any::Any;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use recording::{Recording, ReplayError};
 pub use registry::{Known, known};
 pub use run::{
     Capture, CapturedCall, Clock, Counts, Nested, Selection, Traced, capture, count, dose, record, replay, shadow,
-    trace,
+    swap, trace,
 };
 
 /// Whether this build has the feature `boundary-off`: every mode then runs the operation and sees nothing.
@@ -53,6 +54,15 @@ pub type Rerun = fn(&[&[u8]]) -> Prepared;
 /// made to wait for another.
 pub type Prepared = Box<dyn Fn() -> u64>;
 
+/// Another implementation of a primitive, to be swapped in for a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Alternative {
+    /// Its name.
+    pub name: &'static str,
+    /// Computes the boundary's output type from inputs as [`Boundary::call_on`] names them.
+    pub compute: fn(&[&[u8]]) -> Box<dyn Any>,
+}
+
 /// A named call site of a primitive. Declare it `static` and put it around a pure call.
 ///
 /// Several boundaries may share a name; they are one primitive.
@@ -61,6 +71,7 @@ pub struct Boundary {
     name: &'static str,
     frames: &'static [&'static str],
     rerun: Option<Rerun>,
+    alternatives: &'static [Alternative],
     purity: Purity,
     /// Index in the registry plus one; 0 until the first call within a run.
     id: AtomicU32,
@@ -77,7 +88,15 @@ enum Purity {
 impl Boundary {
     /// A boundary for the primitive of this name.
     pub const fn new(name: &'static str) -> Self {
-        Self { name, frames: &[], rerun: None, purity: Purity::Pure, id: AtomicU32::new(0), foreign: AtomicU64::new(0) }
+        Self {
+            name,
+            frames: &[],
+            rerun: None,
+            alternatives: &[],
+            purity: Purity::Pure,
+            id: AtomicU32::new(0),
+            foreign: AtomicU64::new(0),
+        }
     }
 
     /// The same with the functions that belong to the primitive, by full path, so that a profile's
@@ -93,6 +112,13 @@ impl Boundary {
     #[must_use]
     pub const fn rerun(mut self, rerun: Rerun) -> Self {
         self.rerun = Some(rerun);
+        self
+    }
+
+    /// The same with other implementations that [`swap`] can put in its place.
+    #[must_use]
+    pub const fn alternatives(mut self, alternatives: &'static [Alternative]) -> Self {
+        self.alternatives = alternatives;
         self
     }
 
@@ -124,6 +150,20 @@ impl Boundary {
             return body();
         }
         self.call_in_run(inputs, body)
+    }
+
+    /// Like [`Boundary::call_on`], for inputs that are not at hand as bytes: they are made in runs only.
+    #[inline]
+    pub fn call_on_made<T: Clone + 'static>(
+        &'static self,
+        inputs: impl Fn() -> Vec<Vec<u8>>,
+        body: impl Fn() -> T,
+    ) -> T {
+        if COMPILED_OUT || state::nothing_runs() {
+            return body();
+        }
+        let inputs = inputs();
+        self.call_in_run(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>(), body)
     }
 
     #[cold]

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Boundary, Purity, Rerun};
+use super::{Alternative, Boundary, Purity, Rerun};
 
 /// What is known about a primitive from its boundaries.
 #[derive(Clone, Debug)]
@@ -16,6 +16,8 @@ pub struct Known {
     pub closures: Vec<&'static str>,
     /// Runs it alone on captured inputs, where a boundary was given the means.
     pub rerun: Option<Rerun>,
+    /// The implementations that can be swapped in.
+    pub alternatives: Vec<Alternative>,
     /// Whether dose and replay leave it alone.
     pub stateful: bool,
 }
@@ -41,8 +43,14 @@ pub fn known(name: &str) -> Option<Known> {
 pub(super) fn register(boundary: &'static Boundary) -> usize {
     let mut entries = entries();
     let index = entries.iter().position(|entry| entry.known.name == boundary.name).unwrap_or_else(|| {
-        let known =
-            Known { name: boundary.name, frames: Vec::new(), closures: Vec::new(), rerun: None, stateful: false };
+        let known = Known {
+            name: boundary.name,
+            frames: Vec::new(),
+            closures: Vec::new(),
+            rerun: None,
+            alternatives: Vec::new(),
+            stateful: false,
+        };
         entries.push(Entry { known, boundaries: Vec::new() });
         entries.len() - 1
     });
@@ -56,6 +64,7 @@ pub(super) fn register(boundary: &'static Boundary) -> usize {
             known.frames.push(frame);
         }
     }
+    known.alternatives.extend(boundary.alternatives);
     known.rerun = known.rerun.or(boundary.rerun);
     known.stateful |= boundary.purity == Purity::Stateful;
     index

@@ -155,6 +155,15 @@ pub fn dose<R>(of: &Selection, times: u32, body: impl FnOnce() -> R) -> (R, u64)
     (output, extra)
 }
 
+/// Runs an operation with another implementation of one primitive at its outermost calls; how many calls it
+/// computed. 0 where the primitive is not called or has no such [`super::Alternative`].
+pub fn swap<R>(primitive: &str, implementation: &str, body: impl FnOnce() -> R) -> (R, u64) {
+    let mode = Mode::Swap { primitive: primitive.to_owned(), implementation: implementation.to_owned(), swapped: 0 };
+    let (output, mode) = state::run(mode, body);
+    let Mode::Swap { swapped, .. } = mode else { unreachable!("a run keeps its mode") };
+    (output, swapped)
+}
+
 /// Runs an operation and records the output of each outermost call.
 pub fn record<R>(body: impl FnOnce() -> R) -> (R, Recording) {
     let (output, mode) = state::run(Mode::Record(Recording::default()), body);

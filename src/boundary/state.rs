@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::recording::{Recording, ReplayError};
 use super::run::{CapturedCall, Clock, Selection};
-use super::{Boundary, Purity, registry};
+use super::{Alternative, Boundary, Purity, registry};
 
 /// Number of runs in progress on any thread. While it is 0 a boundary call does nothing but read it.
 static RUNS: AtomicU32 = AtomicU32::new(0);
@@ -27,6 +27,7 @@ pub(super) enum Mode {
     Trace { clock: Clock, spans: Vec<(u64, u64)> },
     Dose { of: Selected, times: u32, extra: u64 },
     Record(Recording),
+    Swap { primitive: String, implementation: String, swapped: u64 },
     Replay { recording: Recording, of: Selected, compute: Compute, next: usize, parted: Option<ReplayError> },
 }
 
@@ -66,6 +67,7 @@ enum Step {
     Trace(Clock),
     Dose(u32),
     Record,
+    Swap(Alternative),
     Replay(Recording, usize, Compute),
 }
 
@@ -132,6 +134,17 @@ pub(super) fn call<T: Clone + 'static>(
             });
             output
         }
+        // An alternative of another output type is no alternative: the operation's own then computes.
+        Step::Swap(alternative) => match within(index, || (alternative.compute)(inputs)).downcast::<T>() {
+            Ok(output) => {
+                with_mode(|mode| {
+                    let Mode::Swap { swapped, .. } = mode else { return };
+                    *swapped += 1;
+                });
+                *output
+            }
+            Err(_) => within(index, body),
+        },
         Step::Replay(recording, at, compute) => match recording.output(at, inputs) {
             Ok(output) if compute == Compute::Skip => output,
             Ok(output) => {
@@ -185,6 +198,10 @@ fn step(boundary: &'static Boundary, index: usize, inputs: &[&[u8]], closure: &'
                 Step::Dose(*times)
             }
             Mode::Record(_) => Step::Record,
+            Mode::Swap { primitive, implementation, .. } => {
+                let named = |one: &&Alternative| boundary.name == primitive && one.name == implementation;
+                boundary.alternatives.iter().find(named).map_or(Step::Outermost, |one| Step::Swap(*one))
+            }
             Mode::Replay { recording, of, compute, next, parted } => {
                 if parted.is_some() {
                     return Step::Outermost;

@@ -106,6 +106,22 @@ fn a_replay_of_other_work_is_an_error_that_says_where() {
 }
 
 #[test]
+fn an_alternative_computes_in_the_boundarys_place_where_its_type_fits() {
+    fn halves(inputs: &[&[u8]]) -> Box<dyn std::any::Any> {
+        Box::new(u64::from_le_bytes(inputs[0].try_into().unwrap()) / 2)
+    }
+    static SWAPPED: Boundary = Boundary::new("test_swapped").alternatives(&[
+        Alternative { name: "halves", compute: halves },
+        Alternative { name: "other type", compute: |_| Box::new("text") },
+    ]);
+    let operation = || SWAPPED.call_on(&[&10u64.to_le_bytes()], || 10u64) + inner(1);
+    assert_eq!(swap("test_swapped", "halves", operation), (8, 1));
+    assert_eq!(swap("test_swapped", "other type", operation), (13, 0));
+    assert_eq!(swap("test_swapped", "none", operation), (13, 0));
+    assert_eq!(swap("test_inner", "halves", operation), (13, 0));
+}
+
+#[test]
 fn stateful_calls_are_counted_but_never_dosed_or_replayed() {
     let next = Cell::new(0u64);
     let draw = || RANDOM.call(|| next.replace(next.get() + 1));

@@ -1,10 +1,12 @@
 //! `primitives explain`: an operation by its primitives, held against the clock.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{Outcome, progress, select};
 use crate::harness::explain::{Settings, explain};
+use crate::record::store;
 use crate::report::explanation::{Small, text, to_json};
 use crate::workload::Suite;
 
@@ -22,6 +24,9 @@ pub(super) struct Args {
     /// Put primitives that cost less than 1 % of the operation into one line
     #[arg(long)]
     fold: bool,
+    /// Take unit costs from this record instead of measuring them
+    #[arg(long, value_name = "FILE")]
+    costs: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -29,7 +34,9 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     let operations = select::operations(suite, &args.operations)?;
-    let settings = Settings { seed: args.seed, budget: Duration::from_secs_f64(args.budget), ..Settings::default() };
+    let costs = args.costs.as_deref().map(store::read).transpose()?;
+    let settings =
+        Settings { seed: args.seed, budget: Duration::from_secs_f64(args.budget), costs, ..Settings::default() };
     let small = if args.fold { Small::Folded } else { Small::Listed };
     let mut out = std::io::stdout().lock();
     let mut all = Vec::new();

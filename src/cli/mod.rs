@@ -21,11 +21,13 @@ mod results;
 mod rows;
 #[cfg(feature = "crypto")]
 mod runtimes;
+mod scaling;
 mod select;
 mod selfcheck;
 mod serve;
 mod terminal;
 mod time;
+mod whatif;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -53,6 +55,8 @@ enum Command {
     Counts(counts::Args),
     /// Explain operations by their primitives: count, cost, dose and replay
     Explain(explain::Args),
+    /// Tell how an operation grows with N, in time and allocation
+    Scaling(scaling::Args),
     /// Measure what primitives and operations cost (the default)
     Time(time::Args),
     /// Compare two records or saved baselines
@@ -75,6 +79,8 @@ enum Command {
     Flamegraph(flamegraph::Args),
     /// List the primitives and operations
     List(list::Args),
+    /// Predict what an operation would take with another primitive, and measure it where one is registered
+    Whatif(whatif::Args),
     /// Serve the browser page on this machine
     Serve(serve::Args),
 }
@@ -154,6 +160,8 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         #[cfg(feature = "crypto")]
         Some(Command::Falsify(args)) => falsify_jvm::run(&args),
         Some(Command::Explain(args)) => explain::run(&args, suite),
+        Some(Command::Scaling(args)) => scaling::run(&args, suite),
+        Some(Command::Whatif(args)) => whatif::run(&args, suite),
         #[cfg(feature = "sampler")]
         Some(Command::Exam(args)) => exam::run(&args),
         #[cfg(feature = "sampler")]

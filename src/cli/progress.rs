@@ -1,6 +1,8 @@
-//! A progress bar on standard error, where that is a terminal.
+//! A progress bar on standard error, where that is a terminal, and what the work took.
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::harness::environment::peak_memory;
 
 pub(super) struct Bar(ProgressBar);
 
@@ -20,8 +22,12 @@ impl Bar {
         self.0.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
     }
 
+    /// Removes the bar and tells time and memory.
     pub(super) fn finish(self) {
+        let (name, seconds) = (self.0.prefix(), self.0.elapsed().as_secs_f64());
         self.0.finish_and_clear();
+        let memory = peak_memory().map(|peak| format!(", at most {peak} of memory so far")).unwrap_or_default();
+        eprintln!("{name}: {seconds:.1} s{memory}");
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a primitive costs standing alone, on the very inputs that an operation gave it.
 
+use std::cell::RefCell;
 use std::hint::black_box;
 
 use super::clock::thread_cpu_ns;
+use super::cold::Disturber;
 use super::interleave::Session;
 use crate::boundary::{self, CapturedCall, Prepared, Rerun};
 use crate::workload::{Fixture, Kind, Suite, Workload, WorkloadError};
@@ -70,16 +72,8 @@ pub fn pools(
     iterations: u64,
     operation_ns: f64,
 ) -> Result<Vec<Pool>, WorkloadError> {
-    let target = (0.5 * operation_ns).clamp(SHORTEST, LONGEST);
-    let mut calls: Vec<CapturedCall> = Vec::new();
-    let mut captured = 0;
-    let mut kept = 0;
-    while captured < iterations.max(1) && kept < KEPT {
-        let (((), capture), _) = session.run(captured, |body| boundary::capture(body))?;
-        kept += capture.calls.iter().flat_map(|call| &call.inputs).map(Vec::len).sum::<usize>();
-        calls.extend(capture.calls);
-        captured += 1;
-    }
+    let target = target(operation_ns);
+    let (calls, captured) = capture(session, iterations)?;
     let mut names: Vec<&'static str> = Vec::new();
     for call in &calls {
         if !names.contains(&call.primitive) {
@@ -89,7 +83,7 @@ pub fn pools(
     let mut pools = Vec::new();
     for name in names {
         let source = if let Some(rerun) = boundary::known(name).and_then(|known| known.rerun) {
-            Source::Captured(Captured::new(name, rerun, &calls, captured * session.batch, target))
+            Source::Captured(Captured::new(prepare(name, rerun, &calls), captured, target))
         } else if let Some(workload) = suite.find(name).filter(|workload| workload.kind == Kind::Primitive) {
             Source::Workload(Standalone::new(workload, seed, target)?)
         } else {
@@ -98,6 +92,77 @@ pub fn pools(
         pools.push(Pool { primitive: name.to_owned(), source });
     }
     Ok(pools)
+}
+
+/// Mean length in bytes of the last input of each primitive's calls: of the message, where there is one.
+///
+/// # Errors
+///
+/// Where an iteration fails.
+pub fn sizes(session: &mut Session, iterations: u64) -> Result<Vec<(String, f64)>, WorkloadError> {
+    let (calls, _) = capture(session, iterations)?;
+    let mut sums: Vec<(&'static str, usize, usize)> = Vec::new();
+    for call in &calls {
+        let length = call.inputs.last().map_or(0, Vec::len);
+        match sums.iter_mut().find(|(name, ..)| *name == call.primitive) {
+            Some((_, bytes, calls)) => (*bytes, *calls) = (*bytes + length, *calls + 1),
+            None => sums.push((call.primitive, length, 1)),
+        }
+    }
+    Ok(sums.into_iter().map(|(name, bytes, calls)| (name.to_owned(), bytes as f64 / calls as f64)).collect())
+}
+
+/// A pool of another implementation on what an operation called the primitive with. `None` where the
+/// operation does not call it or no boundary of it knows the implementation.
+///
+/// # Errors
+///
+/// Where an iteration fails.
+pub fn alternative(
+    session: &mut Session,
+    (primitive, implementation): (&str, &str),
+    iterations: u64,
+    operation_ns: f64,
+) -> Result<Option<Pool>, WorkloadError> {
+    let (calls, captured) = capture(session, iterations)?;
+    let known = boundary::known(primitive);
+    let found = known.and_then(|known| known.alternatives.into_iter().find(|one| one.name == implementation));
+    let Some(alternative) = found else { return Ok(None) };
+    let prepare = |call: CapturedCall| -> Prepared {
+        Box::new(move || {
+            black_box((alternative.compute)(&call.inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()));
+            0
+        })
+    };
+    let calls: Vec<Prepared> = calls.into_iter().filter(|call| call.primitive == primitive).map(prepare).collect();
+    if calls.is_empty() {
+        return Ok(None);
+    }
+    let source = Source::Captured(Captured::new(calls, captured, target(operation_ns)));
+    Ok(Some(Pool { primitive: primitive.to_owned(), source }))
+}
+
+fn target(operation_ns: f64) -> f64 {
+    (0.5 * operation_ns).clamp(SHORTEST, LONGEST)
+}
+
+/// The calls of some iterations, and of how many.
+fn capture(session: &mut Session, iterations: u64) -> Result<(Vec<CapturedCall>, u64), WorkloadError> {
+    let mut calls: Vec<CapturedCall> = Vec::new();
+    let mut rounds = 0;
+    let mut kept = 0;
+    while rounds < iterations.max(1) && kept < KEPT {
+        let (((), capture), _) = session.run(rounds, |body| boundary::capture(body))?;
+        kept += capture.calls.iter().flat_map(|call| &call.inputs).map(Vec::len).sum::<usize>();
+        calls.extend(capture.calls);
+        rounds += 1;
+    }
+    Ok((calls, rounds * session.batch))
+}
+
+fn prepare(name: &str, rerun: Rerun, calls: &[CapturedCall]) -> Vec<Prepared> {
+    let prepare = |call: &CapturedCall| rerun(&call.inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    calls.iter().filter(|call| call.primitive == name).map(prepare).collect()
 }
 
 impl Pool {
@@ -115,9 +180,7 @@ impl Pool {
 }
 
 impl Captured {
-    fn new(name: &str, rerun: Rerun, calls: &[CapturedCall], iterations: u64, target: f64) -> Self {
-        let prepare = |call: &CapturedCall| rerun(&call.inputs.iter().map(Vec::as_slice).collect::<Vec<_>>());
-        let calls: Vec<Prepared> = calls.iter().filter(|call| call.primitive == name).map(prepare).collect();
+    fn new(calls: Vec<Prepared>, iterations: u64, target: f64) -> Self {
         let of_one = (calls.len() as u64).div_ceil(iterations).max(1) as usize;
         let mut pool = Self { calls, window: of_one, passes: 1, next: 0 };
         let cost = (0..5).map(|_| pool.time(Chaining::Throughput)).fold(f64::INFINITY, f64::min).max(1.0);
@@ -195,21 +258,7 @@ impl Standalone {
     }
 }
 
-/// Touches more memory than the first two levels of cache hold, and branches on it unpredictably.
 fn disturb() {
-    const BYTES: usize = 4 << 20;
-    thread_local!(static MEMORY: std::cell::RefCell<Vec<u8>> = std::cell::RefCell::new(vec![1; BYTES]));
-    MEMORY.with_borrow_mut(|memory| {
-        let mut at = 0x9e37_79b9usize;
-        let mut sum = 0u8;
-        for _ in 0..BYTES / 64 {
-            at = at.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
-            let byte = &mut memory[(at >> 20) % BYTES];
-            *byte = byte.wrapping_add(sum | 1);
-            if *byte & 4 != 0 {
-                sum = black_box(sum ^ *byte);
-            }
-        }
-        black_box(sum);
-    });
+    thread_local!(static DISTURBER: RefCell<Disturber> = RefCell::new(Disturber::new(1)));
+    DISTURBER.with_borrow_mut(Disturber::disturb);
 }

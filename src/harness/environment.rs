@@ -1,6 +1,7 @@
 //! The machine and the build, as far as they can be read.
 
 use crate::record::{Environment, Tool};
+use crate::unit::Bytes;
 
 /// This crate as the writer of a record.
 pub fn tool() -> Tool {
@@ -157,6 +158,13 @@ pub(super) mod linux {
         let times: Vec<u64> = fields.split_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
         Some(MachineTime { steal: *times.get(7)?, total: times.iter().sum() })
     }
+}
+
+/// The most memory that this process has had resident, where the system tells.
+pub fn peak_memory() -> Option<Bytes> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?.trim().strip_suffix("kB")?;
+    Some(Bytes(kibibytes.trim().parse::<f64>().ok()? * 1024.0))
 }
 
 #[cfg(test)]

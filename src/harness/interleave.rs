@@ -12,6 +12,7 @@ use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
 use super::clock::thread_cpu_ns;
+use super::stack::at_random_depth;
 use crate::boundary::{self, Recording, Selection, Traced};
 use crate::stats::resample::{below, block_length, shuffle};
 use crate::stats::serial::autocorrelation;
@@ -65,9 +66,8 @@ pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f6
     for round in 0..=plan.at_most {
         shuffle(&mut random, &mut order);
         for arm in &order {
-            let pad = below(&mut random, STACK_STEPS);
             let mut time = Err(WorkloadError { workload: String::new(), message: "the arm did not run".to_owned() });
-            deeper(pad, &mut || time = arms[*arm](round as u64));
+            at_random_depth(&mut random, &mut || time = arms[*arm](round as u64));
             if round > 0 {
                 times[*arm].push(time?);
             } else {
@@ -83,21 +83,6 @@ pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f6
         }
     }
     Ok(Samples::new(times, plan.seed))
-}
-
-/// Steps of about 64 bytes by which the stack is moved: up to a page in all.
-const STACK_STEPS: usize = 64;
-
-#[inline(never)]
-fn deeper(steps: usize, body: &mut dyn FnMut()) {
-    let pad = [steps; 2];
-    std::hint::black_box(&pad);
-    if steps == 0 {
-        body()
-    } else {
-        deeper(steps - 1, body)
-    }
-    std::hint::black_box(&pad);
 }
 
 impl Samples {
@@ -168,6 +153,8 @@ pub enum Treatment {
     Replay(Selection),
     /// Recorded outputs looked up for the selected, and computed all the same.
     Shadow(Selection),
+    /// Another implementation, named second, in the place of the primitive, named first.
+    Swap(String, String),
 }
 
 /// A workload's fixture, shared by the arms that treat it. Every treated run must give the output that the
@@ -238,8 +225,12 @@ impl Session {
             match treatment {
                 Treatment::Off => Ok(timed()),
                 Treatment::Dose(of, times) => Ok(boundary::dose(of, *times, timed).0),
-                Treatment::Replay(of) => boundary::replay(&recording, of, timed),
-                Treatment::Shadow(of) => boundary::shadow(&recording, of, timed),
+                Treatment::Replay(of) => boundary::replay(&recording, of, timed).map_err(|parted| parted.to_string()),
+                Treatment::Shadow(of) => boundary::shadow(&recording, of, timed).map_err(|parted| parted.to_string()),
+                Treatment::Swap(primitive, implementation) => match boundary::swap(primitive, implementation, timed) {
+                    (_, 0) => Err(format!("{primitive} has no call that {implementation} could compute")),
+                    (elapsed, _) => Ok(elapsed),
+                },
                 Treatment::Trace => {
                     let (elapsed, spans) = boundary::trace(thread_cpu_ns, timed);
                     traced = spans;
@@ -250,7 +241,7 @@ impl Session {
         if !traced.is_empty() {
             self.traced.push(traced);
         }
-        let elapsed = elapsed.map_err(|parted| self.workload.error(parted.to_string()))?;
+        let elapsed = elapsed.map_err(|message: String| self.workload.error(message))?;
         if digest != expected {
             let message = format!("the output under {treatment:?} is not that of the plain run");
             return Err(self.workload.error(message));

@@ -1,21 +1,22 @@
 //! How time is measured: clock, calibration, run loop, allocation, fresh processes, self-check.
 
-pub mod alone;
-pub mod clock;
-pub mod count;
-pub mod explain;
-
 pub mod aa;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod alloc;
 #[cfg(not(target_arch = "wasm32"))]
+pub mod alone;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod calibrate;
+pub mod clock;
 #[cfg(not(target_arch = "wasm32"))]
 mod cold;
+pub mod count;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod doctor;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod environment;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod explain;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod fresh;
 pub mod interleave;
@@ -25,5 +26,6 @@ pub mod run;
 pub mod selfcheck;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod session;
-#[cfg(not(target_arch = "wasm32"))]
 pub mod stack;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod whatif;

@@ -2,21 +2,50 @@
 //!
 //! Each boundary knows which functions are its primitive's and how to run it alone on captured inputs.
 
-use crate::boundary::{Boundary, Prepared};
-use crate::primitive::ed25519::SigningKey;
-use crate::primitive::{PrimitiveError, aead, ed25519, hkdf, hmac, sha2, x25519};
+use std::any::Any;
 
-static X25519_DH: Boundary =
-    Boundary::new("x25519_dh").frames(&["countercheck::primitive::x25519::dh"]).rerun(|inputs| {
+use curve25519_dalek::edwards::EdwardsPoint;
+use curve25519_dalek::scalar::Scalar;
+
+use super::field25519::{BASE, Field, Limbs4, Limbs5, Limbs10, Limbs16, ladder};
+use crate::boundary::{Alternative, Boundary, Prepared};
+use crate::primitive::ed25519::{Signature, SigningKey, VerifyingKey};
+use crate::primitive::{PrimitiveError, aead, ed25519, edwards, hkdf, hmac, sha2, x25519};
+
+static X25519_DH: Boundary = Boundary::new("x25519_dh")
+    .frames(&["countercheck::primitive::x25519::dh"])
+    .rerun(|inputs| {
         let (secret, public) = (array(inputs[0]), array(inputs[1]));
         Box::new(move || word(&x25519::dh(&secret, &public)))
-    });
+    })
+    .alternatives(&[
+        Alternative { name: Limbs16::NAME, compute: |inputs| dh_on::<Limbs16>(inputs) },
+        Alternative { name: Limbs10::NAME, compute: |inputs| dh_on::<Limbs10>(inputs) },
+        Alternative { name: Limbs5::NAME, compute: |inputs| dh_on::<Limbs5>(inputs) },
+        Alternative { name: Limbs4::NAME, compute: |inputs| dh_on::<Limbs4>(inputs) },
+    ]);
 
-static X25519_BASE: Boundary =
-    Boundary::new("x25519_base").frames(&["countercheck::primitive::x25519::base"]).rerun(|inputs| {
+static X25519_BASE: Boundary = Boundary::new("x25519_base")
+    .frames(&["countercheck::primitive::x25519::base"])
+    .rerun(|inputs| {
         let secret = array(inputs[0]);
         Box::new(move || word(&x25519::base(&secret)))
-    });
+    })
+    .alternatives(&[
+        Alternative { name: Limbs5::NAME, compute: |inputs| base_on::<Limbs5>(inputs) },
+        Alternative { name: Limbs4::NAME, compute: |inputs| base_on::<Limbs4>(inputs) },
+        Alternative { name: "variable-base", compute: |inputs| Box::new(x25519::dh(&array(inputs[0]), &BASE)) },
+    ]);
+
+/// The ladder on a field of this crate.
+fn dh_on<F: Field>(inputs: &[&[u8]]) -> Box<dyn Any> {
+    Box::new(ladder::<F>(&array(inputs[0]), &array(inputs[1])))
+}
+
+/// The same from the base point, without a table.
+fn base_on<F: Field>(inputs: &[&[u8]]) -> Box<dyn Any> {
+    Box::new(ladder::<F>(&array(inputs[0]), &BASE))
+}
 
 static ED25519_KEYGEN: Boundary =
     Boundary::new("ed25519_keygen").frames(&["countercheck::primitive::ed25519::keygen"]).rerun(|inputs| {
@@ -75,6 +104,85 @@ static AES128GCM_SEAL: Boundary = Boundary::new("aes128gcm_seal")
 static AES128GCM_OPEN: Boundary = Boundary::new("aes128gcm_open")
     .frames(&["countercheck::primitive::aead::aes128gcm_open"])
     .rerun(|inputs| cipher(inputs, aead::aes128gcm_open));
+
+static SHA512: Boundary = Boundary::new("sha512").frames(&["countercheck::primitive::sha2::sha512"]).rerun(|inputs| {
+    let message = inputs[0].to_vec();
+    Box::new(move || word(&sha2::sha512(&message)))
+});
+
+static EDWARDS_DECOMPRESS: Boundary =
+    Boundary::new("edwards_decompress").frames(&["countercheck::primitive::edwards::decompress"]).rerun(|inputs| {
+        let encoding = array(inputs[0]);
+        Box::new(move || u64::from(edwards::decompress(&encoding).is_ok()))
+    });
+
+static EDWARDS_MULTISCALAR: Boundary = Boundary::new("edwards_multiscalar")
+    .frames(&["countercheck::primitive::edwards::multiscalar_vartime"])
+    .rerun(|inputs| {
+        let scalars: Vec<Scalar> = of_32(inputs[0]).map(Scalar::from_bytes_mod_order).collect();
+        let decoded = of_32(inputs[1]).map(|encoding| edwards::decompress(&encoding));
+        let points: Vec<EdwardsPoint> = decoded.collect::<Result<_, _>>().expect("captured points were points");
+        Box::new(move || u64::from(edwards::multiscalar_vartime(&scalars, &points) == EdwardsPoint::default()))
+    });
+
+static ED25519_VERIFY_BATCH: Boundary =
+    Boundary::new("ed25519_verify_batch").frames(&["countercheck::primitive::ed25519::verify_batch"]).rerun(|inputs| {
+        let publics: Vec<VerifyingKey> =
+            of_32(inputs[0]).map(|key| VerifyingKey::from_bytes(&key).expect("captured keys were keys")).collect();
+        let signatures: Vec<Signature> =
+            inputs[1].chunks_exact(64).map(|bytes| Signature::from_bytes(&array(bytes))).collect();
+        let messages: Vec<Vec<u8>> =
+            inputs[2].chunks(inputs[2].len() / publics.len().max(1)).map(<[u8]>::to_vec).collect();
+        Box::new(move || {
+            let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+            u64::from(ed25519::verify_batch(&messages, &signatures, &publics).is_ok())
+        })
+    });
+
+/// [`sha2::sha512`] behind its boundary.
+pub fn sha512(message: &[u8]) -> [u8; 64] {
+    SHA512.call_on(&[message], || sha2::sha512(message))
+}
+
+/// [`edwards::decompress`] behind its boundary.
+///
+/// # Errors
+///
+/// Those of [`edwards::decompress`].
+pub fn edwards_decompress(encoding: &[u8; 32]) -> Result<EdwardsPoint, PrimitiveError> {
+    EDWARDS_DECOMPRESS.call_on(&[encoding], || edwards::decompress(encoding))
+}
+
+/// [`edwards::multiscalar_vartime`] behind its boundary; `encodings` makes the points' encodings, one
+/// after the other.
+pub fn edwards_multiscalar(
+    scalars: &[Scalar],
+    points: &[EdwardsPoint],
+    encodings: impl Fn() -> Vec<u8>,
+) -> EdwardsPoint {
+    let inputs = || vec![scalars.iter().flat_map(|scalar| *scalar.as_bytes()).collect(), encodings()];
+    EDWARDS_MULTISCALAR.call_on_made(inputs, || edwards::multiscalar_vartime(scalars, points))
+}
+
+/// [`ed25519::verify_batch`] behind its boundary. The messages must be equally long.
+///
+/// # Errors
+///
+/// Those of [`ed25519::verify_batch`].
+pub fn ed25519_verify_batch(
+    messages: &[&[u8]],
+    signatures: &[Signature],
+    publics: &[VerifyingKey],
+) -> Result<(), PrimitiveError> {
+    let inputs = || {
+        vec![
+            publics.iter().flat_map(|key| key.to_bytes()).collect(),
+            signatures.iter().flat_map(|signature| signature.to_bytes()).collect(),
+            messages.concat(),
+        ]
+    };
+    ED25519_VERIFY_BATCH.call_on_made(inputs, || ed25519::verify_batch(messages, signatures, publics))
+}
 
 /// [`x25519::dh`] behind its boundary.
 pub fn x25519_dh(secret: &[u8; 32], public: &[u8; 32]) -> [u8; 32] {
@@ -203,6 +311,11 @@ fn cipher<const K: usize>(
 /// A captured input of fixed length.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().expect("captured inputs are of the lengths that the boundary was called with")
+}
+
+/// 32 bytes at a time.
+fn of_32(bytes: &[u8]) -> impl Iterator<Item = [u8; 32]> + '_ {
+    bytes.chunks_exact(32).map(array)
 }
 
 /// The first bytes of an output.

@@ -3,6 +3,8 @@
 #[cfg(feature = "crypto")]
 pub mod bounded;
 #[cfg(feature = "crypto")]
+pub mod ed25519_batch;
+#[cfg(feature = "crypto")]
 pub mod field25519;
 #[cfg(feature = "mls")]
 pub mod mls;
@@ -27,6 +29,8 @@ pub fn families() -> Vec<Family> {
     let mut families = Vec::new();
     #[cfg(feature = "mls")]
     families.extend(mls::families());
+    #[cfg(feature = "crypto")]
+    families.extend(ed25519_batch::families());
     families
 }
 

@@ -1,6 +1,8 @@
 //! Points of the twisted Edwards curve edwards25519 and their 32-byte encoding (RFC 8032 section 5.1).
 
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
+use curve25519_dalek::scalar::Scalar;
+use curve25519_dalek::traits::VartimeMultiscalarMul;
 
 use super::pool::{self, Case, PrimitiveError};
 use crate::workload::Workload;
@@ -19,6 +21,13 @@ pub fn compress(point: &EdwardsPoint) -> [u8; 32] {
 #[inline(never)]
 pub fn decompress(encoding: &[u8; 32]) -> Result<EdwardsPoint, PrimitiveError> {
     CompressedEdwardsY(*encoding).decompress().ok_or(PrimitiveError::NotAPoint)
+}
+
+/// Σ scalar · point, in variable time: interleaved tables for few points, buckets from 190 on. Both
+/// slices must have the same length.
+#[inline(never)]
+pub fn multiscalar_vartime(scalars: &[Scalar], points: &[EdwardsPoint]) -> EdwardsPoint {
+    EdwardsPoint::vartime_multiscalar_mul(scalars, points)
 }
 
 pub(super) fn all() -> Vec<Workload> {

@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod distrust;
+pub mod growth;
 pub mod history;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod published;

@@ -2,10 +2,12 @@
 
 pub mod columns;
 pub mod counts;
+pub mod effect;
 #[cfg(feature = "sampler")]
 pub mod exam;
 pub mod explanation;
 pub mod flamegraph;
+pub mod growth;
 #[cfg(feature = "crypto")]
 pub mod node_exam;
 pub mod results;

@@ -6,6 +6,7 @@
 //! had given it. All figures share their rounds, so a slow minute of the machine moves none against another.
 
 mod doubt;
+mod recorded;
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use super::count::{self, OpCounts};
 use super::interleave::{self, Arm, Plan, Samples, Session, Treatment};
 use crate::boundary::{self, Selection};
 use crate::crosscheck::explanation::{Explained, Explanation, FramePattern};
+use crate::record::Record;
 use crate::stats::Estimate;
 use crate::workload::{Suite, Workload, WorkloadError};
 
@@ -27,11 +29,13 @@ pub struct Settings {
     pub budget: Duration,
     /// Iterations that are counted and whose inputs are captured.
     pub iterations: u64,
+    /// Unit costs from a record, instead of measuring them here.
+    pub costs: Option<Record>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 1, budget: Duration::from_secs(30), iterations: 8 }
+        Self { seed: 1, budget: Duration::from_secs(30), iterations: 8, costs: None }
     }
 }
 
@@ -58,7 +62,14 @@ pub fn explain(
     let counts = count::count(workload, settings.seed, settings.iterations)?;
     let mut session = Session::new(workload, settings.seed)?;
     let rough = session.calibrate()?;
-    let pools = alone::pools(&mut session, suite, settings.seed, settings.iterations, rough)?;
+    let pools = match &settings.costs {
+        Some(_) => Vec::new(),
+        None => alone::pools(&mut session, suite, settings.seed, settings.iterations, rough)?,
+    };
+    let sizes = match &settings.costs {
+        Some(_) => alone::sizes(&mut session, settings.iterations)?,
+        None => Vec::new(),
+    };
     let names = pure_primitives(&counts);
     let steps = steps(&mut session, rough, &names)?;
     let session = RefCell::new(session);
@@ -68,7 +79,30 @@ pub fn explain(
     let samples = interleave::interleave(&mut arms, &plan, progress)?;
     drop(arms);
     let traced = traced(&session.borrow());
-    Ok(assemble(&counts, &samples, &at, &traced))
+    let units = match &settings.costs {
+        Some(record) => recorded::units(record, &sizes),
+        None => measured_units(&samples, &at),
+    };
+    let mut explanation = assemble(&counts, &samples, &at, &traced, &units);
+    explanation.warnings.extend(settings.costs.as_ref().and_then(recorded::of_another_machine));
+    Ok(explanation)
+}
+
+/// Cost of one call alone, and the band from the lowest to the highest of its forms, in nanoseconds.
+struct Unit {
+    primitive: String,
+    cost: Estimate,
+    band: (f64, f64),
+}
+
+fn measured_units(samples: &Samples, at: &Places) -> Vec<Unit> {
+    let unit = |(name, arms): &(String, [usize; 3])| {
+        let forms = arms.map(|arm| samples.of(arm).point);
+        // NaN, for a form that there is not, loses both comparisons.
+        let band = (forms.into_iter().fold(f64::INFINITY, f64::min), forms.into_iter().fold(0.0, f64::max));
+        Unit { primitive: name.clone(), cost: samples.of(arms[0]), band }
+    };
+    at.alone.iter().map(unit).collect()
 }
 
 /// The primitives that can be dosed and replayed: called, and pure.
@@ -88,7 +122,8 @@ fn steps(session: &mut Session, rough: f64, names: &[String]) -> Result<Vec<u32>
         let of_run = |run: &Vec<boundary::Traced>| run.iter().find(|one| one.primitive == name).map(|one| one.total_ns);
         runs.filter_map(of_run).min().map_or(f64::NAN, |ns| ns as f64 / session.batch as f64)
     };
-    let step = |name: &String| (STEP * rough / in_place(name)).round().clamp(1.0, MOST) as u32;
+    // One, for a primitive that none of these runs called: `max` leaves NaN behind.
+    let step = |name: &String| (STEP * rough / in_place(name)).round().max(1.0).min(MOST) as u32;
     let steps = names.iter().map(step).collect();
     session.traced.clear();
     Ok(steps)
@@ -182,27 +217,27 @@ fn traced(session: &Session) -> Vec<(String, f64)> {
     names.iter().map(|name| ((*name).to_owned(), quartile(name) / session.batch as f64)).collect()
 }
 
-fn assemble(counts: &OpCounts, samples: &Samples, at: &Places, traced: &[(String, f64)]) -> Explanation {
+fn assemble(
+    counts: &OpCounts,
+    samples: &Samples,
+    at: &Places,
+    traced: &[(String, f64)],
+    units: &[Unit],
+) -> Explanation {
     let primitives = counts
         .primitives
         .iter()
         .map(|count| {
             let name = &count.primitive;
-            let alone = at.alone.iter().find(|(one, _)| one == name).map(|(_, arms)| arms);
-            let unit = alone.map(|[throughput, ..]| samples.of(*throughput));
-            let band = alone.map(|arms| {
-                let costs = arms.map(|arm| samples.of(arm).point);
-                // NaN, for a form that there is not, loses both comparisons.
-                (costs.into_iter().fold(f64::INFINITY, f64::min), costs.into_iter().fold(0.0, f64::max))
-            });
+            let unit = units.iter().find(|unit| unit.primitive == *name);
             let causal = at.primitives.iter().find(|(one, _)| one == name).map(|(_, causal)| causal);
             Explained {
                 primitive: name.clone(),
                 count: count.mean,
                 nested: count.nested.clone(),
-                unit_cost_ns: unit,
-                cost_band_ns: band,
-                predicted_ns: unit.map(|unit| unit.scaled(count.mean)),
+                unit_cost_ns: unit.map(|unit| unit.cost),
+                cost_band_ns: unit.map(|unit| unit.band),
+                predicted_ns: unit.map(|unit| unit.cost.scaled(count.mean)),
                 dose_ns: causal.map(|causal| causal.dose(samples, at.dose_none)),
                 replay_ns: causal.map(|causal| causal.saving(samples)),
                 trace_ns: traced.iter().find(|(one, _)| one == name).map(|(_, ns)| Estimate::point(*ns)),

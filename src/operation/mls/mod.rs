@@ -21,7 +21,7 @@ use openmls::prelude::{
 use openmls_traits::OpenMlsProvider;
 use rand_core::Rng;
 
-use self::provider::Provider;
+pub use self::provider::{Crypto, Ed25519Signer, Provider};
 use self::world::{Created, Grown, Values, World, bytes, create_group, join, load, random, text};
 use crate::workload::{Digest, Family, Workload};
 

@@ -29,21 +29,21 @@ static RANDOM: Boundary = Boundary::new("random").stateful();
 
 /// Storage, primitives and randomness of one member.
 #[derive(Debug)]
-pub(super) struct Provider {
+pub struct Provider {
     crypto: Crypto,
     storage: MemoryStorage,
 }
 
 impl Provider {
     /// A provider with this randomness and stored values.
-    pub(super) fn new(random: ChaCha20Rng, values: HashMap<Vec<u8>, Vec<u8>>) -> Self {
+    pub fn new(random: ChaCha20Rng, values: HashMap<Vec<u8>, Vec<u8>>) -> Self {
         let storage = MemoryStorage::default();
         *storage.values.write().unwrap_or_else(PoisonError::into_inner) = values;
         Self { crypto: Crypto { random: Random(Arc::new(Mutex::new(random))) }, storage }
     }
 
     /// A copy of the stored values.
-    pub(super) fn values(&self) -> HashMap<Vec<u8>, Vec<u8>> {
+    pub fn values(&self) -> HashMap<Vec<u8>, Vec<u8>> {
         self.storage.values.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -101,7 +101,7 @@ impl TryCryptoRng for Random {}
 
 /// The primitives as OpenMLS asks for them.
 #[derive(Debug)]
-pub(super) struct Crypto {
+pub struct Crypto {
     random: Random,
 }
 
@@ -301,7 +301,7 @@ fn aead(algorithm: AeadType) -> Result<Aead, CryptoError> {
 }
 
 /// A member's signature key. OpenMLS signs through this, not through [`Crypto`].
-pub(super) struct Ed25519Signer(pub(super) SigningKey);
+pub struct Ed25519Signer(pub SigningKey);
 
 impl Signer for Ed25519Signer {
     fn sign(&self, payload: &[u8]) -> Result<Vec<u8>, SignerError> {
