@@ -42,10 +42,12 @@ fn known_shares_are_found_by_model_dose_and_replay() {
     assert_eq!((large.count, small.count), (3.0, 6.0));
     // Leeway of a quarter of each share: this runs beside other tests.
     for (one, share) in [(large, 0.6), (small, 0.2)] {
-        for estimate in [one.predicted_ns, one.dose_ns, one.replay_ns, one.trace_ns] {
+        for estimate in [one.predicted_ns, one.dose_ns, one.replay_ns] {
             let found = estimate.unwrap().point / time;
             assert!((found / share - 1.0).abs() < 0.25, "{}: {found} against {share}", one.primitive);
         }
+        // Two clock reads a call are in it, which is much for a call of a microsecond.
+        assert!(one.trace_ns.unwrap().point / time > 0.75 * share, "{}: {:?}", one.primitive, one.trace_ns);
     }
     let all = explanation.replay_all_ns.unwrap().point / time;
     assert!((all / 0.8 - 1.0).abs() < 0.25, "{all}");
