@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(long, value_delimiter = ',')]
     samplers: Vec<Sampler>,
     /// CPU time of each run, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     cpu_seconds: f64,
     /// Samples a second to ask for
     #[arg(long, default_value_t = 997)]
@@ -34,6 +34,18 @@ pub(super) struct Args {
     /// Do not measure delivered rates and overhead
     #[arg(long)]
     no_rates: bool,
+    /// Examine pprof-rs's other unwinders as well; each is a build of this program, which takes minutes
+    #[arg(long)]
+    variants: bool,
+    /// Examine callgrind as well, where valgrind is installed
+    #[arg(long)]
+    callgrind: bool,
+    /// Run one case without a sampler: what runs under callgrind
+    #[arg(long, hide = true, value_name = "CASE")]
+    only_run: Option<String>,
+    /// How often, with --only-run
+    #[arg(long, hide = true, default_value_t = 20)]
+    iterations: u64,
     /// Write the scoreboard as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -56,8 +68,20 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if args.runtime.is_some() {
         return super::exam_node::run(args.json.as_deref());
     }
+    if let Some(name) = &args.only_run {
+        let cases = case::all();
+        let case = cases.iter().find(|case| case.name == name).with_context(|| format!("there is no case {name:?}"))?;
+        exam::callgrind::run_only(case, args.iterations).map_err(anyhow::Error::msg)?;
+        return Ok(Outcome::Fine);
+    }
     let plan = plan(args)?;
-    let (outcomes, rates) = if args.certify { certify(&plan, args)? } else { exam::examine(&plan, progress) };
+    let (mut outcomes, rates) = if args.certify { certify(&plan, args)? } else { exam::examine(&plan, progress) };
+    if args.callgrind {
+        outcomes.extend(exam::callgrind::examine(&plan, progress));
+    }
+    if args.variants {
+        outcomes.extend(exam::variants::examine(&plan, progress));
+    }
     let board = Scoreboard::new(outcomes, rates);
     if let Some(path) = &args.json {
         let mut text = serde_json::to_vec_pretty(&board)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::run::{LIE, Outcome, Rate};
+use super::run::{Outcome, Rate};
 
 /// Version of the scoreboard's JSON.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -94,7 +94,7 @@ fn standing(name: &str, outcomes: &[Outcome], rates: &[Rate]) -> Standing {
         return Standing { sampler: name.to_owned(), sentence: format!("not examined: {why}"), largest_error: None };
     }
     // Over repeated runs a case counts by its worst.
-    let mut worst: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut worst: BTreeMap<&str, (f64, bool)> = BTreeMap::new();
     let mut invisible = Vec::new();
     for outcome in &run {
         let error = outcome.largest_error.unwrap_or(f64::NAN);
@@ -104,15 +104,15 @@ fn standing(name: &str, outcomes: &[Outcome], rates: &[Rate]) -> Standing {
             }
             continue;
         }
-        let entry = worst.entry(outcome.case.as_str()).or_insert(error);
-        *entry = entry.max(error);
+        let entry = worst.entry(outcome.case.as_str()).or_insert((error, false));
+        *entry = (entry.0.max(error), entry.1 || outcome.lies());
     }
     let wrong: Vec<String> = worst
         .iter()
-        .filter(|(_, error)| **error >= LIE)
-        .map(|(case, error)| format!("{case} ({:.0} points)", error * 100.0))
+        .filter(|(_, (_, lies))| *lies)
+        .map(|(case, (error, _))| format!("{case} ({:.0} points)", error * 100.0))
         .collect();
-    let largest_error = worst.values().copied().max_by(f64::total_cmp);
+    let largest_error = worst.values().map(|(error, _)| *error).max_by(f64::total_cmp);
     let mut sentence = if wrong.is_empty() {
         let largest = largest_error.unwrap_or(0.0) * 100.0;
         format!("within {largest:.1} points on all {} cases that it can see", worst.len())
@@ -141,6 +141,7 @@ mod tests {
             sampler: "s".into(),
             parts: Vec::new(),
             largest_error: Some(error),
+            noise: Some(0.03),
             delivered: Some(100),
             expected: expected.into(),
             accused,

@@ -48,7 +48,16 @@ impl std::fmt::Debug for Case {
 impl Case {
     /// What is known about a sampler on this case.
     pub fn expectation(&self, sampler: Sampler) -> Expectation {
-        (self.misleads)(sampler)
+        let expected = (self.misleads)(sampler);
+        // That unwinder starts at the return address: leaves are charged to their callers in every case.
+        if cfg!(feature = "pprof-frame-pointer") && matches!(sampler, Sampler::Pprof | Sampler::PprofBlocklist) {
+            let mut mechanisms = vec![Mechanism::LeafChargedToCaller, Mechanism::BrokenStacks];
+            if let Expectation::Misleads(others) = expected {
+                mechanisms.extend(others);
+            }
+            return Expectation::Misleads(mechanisms);
+        }
+        expected
     }
 
     /// Whether no sampler may be accused here.

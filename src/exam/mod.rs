@@ -4,8 +4,10 @@
 //! samples it and judges the profiles; [`board`] sums up.
 
 pub mod board;
+pub mod callgrind;
 pub mod case;
 pub mod run;
+pub mod variants;
 mod work;
 
 pub use board::Scoreboard;

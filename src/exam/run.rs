@@ -41,6 +41,8 @@ pub struct Outcome {
     pub parts: Vec<Reading>,
     /// The largest |sampled − true| over the parts.
     pub largest_error: Option<f64>,
+    /// Three standard errors of the worst part's share, from the number of samples alone.
+    pub noise: Option<f64>,
     /// Samples in the profile.
     pub delivered: Option<u64>,
     /// What was known before: `sound`, `misleads`, `invisible`.
@@ -138,7 +140,7 @@ fn one(plan: &Plan, case: &Case, sampler: Sampler) -> Vec<Outcome> {
     outcomes
 }
 
-fn score(
+pub(super) fn score(
     plan: &Plan,
     case: &Case,
     sampler: &str,
@@ -150,8 +152,12 @@ fn score(
     let mut outcome = Outcome::skipped(case, sampler, expectation, String::new());
     outcome.skipped = None;
     outcome.delivered = Some(profile.samples.iter().filter_map(|sample| sample.count).sum());
-    outcome.largest_error =
-        truth.iter().zip(&sampled).map(|(truth, sampled)| (sampled - truth).abs()).max_by(f64::total_cmp);
+    let errors = truth.iter().zip(&sampled).map(|(truth, sampled)| ((sampled - truth).abs(), *truth));
+    if let Some((error, truth)) = errors.max_by(|a, b| a.0.total_cmp(&b.0)) {
+        outcome.largest_error = Some(error);
+        let samples = outcome.delivered.filter(|samples| *samples > 0);
+        outcome.noise = samples.map(|samples| 3.0 * (truth * (1.0 - truth).max(0.0) / samples as f64).sqrt());
+    }
     let options = judge::Options { environment: plan.environment.clone(), ..judge::Options::default() };
     let explanation = explanation(case, truth);
     let verdicts: Vec<String> = match judge(&explanation, &[(sampler.to_owned(), profile)], &options) {
@@ -168,7 +174,7 @@ fn score(
         Err(error) => vec![error.to_string(); case.parts.len()],
     };
     if let Expectation::Misleads(mechanisms) = expectation
-        && outcome.largest_error.is_some_and(|error| error >= LIE)
+        && outcome.lies()
     {
         outcome.rightly_named =
             Some(outcome.accused && outcome.named.iter().any(|mechanism| mechanisms.contains(mechanism)));
@@ -190,7 +196,12 @@ fn score(
 }
 
 impl Outcome {
-    fn skipped(case: &Case, sampler: &str, expectation: &Expectation, why: String) -> Self {
+    /// Whether its largest error is ten points or more, and more than chance makes of so few samples.
+    pub fn lies(&self) -> bool {
+        self.largest_error.is_some_and(|error| error >= LIE && self.noise.is_none_or(|noise| error > noise))
+    }
+
+    pub(super) fn skipped(case: &Case, sampler: &str, expectation: &Expectation, why: String) -> Self {
         let expected = match expectation {
             Expectation::Sound => "sound",
             Expectation::Misleads(_) => "misleads",
@@ -201,8 +212,28 @@ impl Outcome {
             sampler: sampler.to_owned(),
             parts: Vec::new(),
             largest_error: None,
+            noise: None,
             delivered: None,
             expected: expected.to_owned(),
+            accused: false,
+            named: Vec::new(),
+            rightly_named: None,
+            skipped: Some(why),
+        }
+    }
+}
+
+impl Outcome {
+    /// A sampler that cannot be examined at all.
+    pub(super) fn not_available(sampler: &str, why: String) -> Self {
+        Self {
+            case: "all".to_owned(),
+            sampler: sampler.to_owned(),
+            parts: Vec::new(),
+            largest_error: None,
+            noise: None,
+            delivered: None,
+            expected: "sound".to_owned(),
             accused: false,
             named: Vec::new(),
             rightly_named: None,
@@ -218,7 +249,7 @@ fn share(profile: &Profile, function: &str) -> f64 {
 }
 
 /// Whether a full or bare name is that of a function given without its path.
-fn is_function(name: &str, function: &str) -> bool {
+pub(super) fn is_function(name: &str, function: &str) -> bool {
     name == function || name.strip_suffix(function).is_some_and(|path| path.ends_with("::"))
 }
 

@@ -122,7 +122,7 @@ fn cell(board: &Scoreboard, case: &str, sampler: &str) -> Cell {
         ("sound", _) if outcome.accused => (format!("{points} ?"), "false"),
         (_, Some(true)) => (format!("{points} *"), "lie"),
         (_, Some(false)) => (format!("{points} !"), "unnamed"),
-        _ if error < LIE => (points, "good"),
+        _ if !outcome.lies() => (points, "good"),
         _ => (points, "lie"),
     };
     Cell { text, class, title: title(outcome) }
@@ -221,6 +221,7 @@ mod tests {
             sampler: "s<b>".into(),
             parts: Vec::new(),
             largest_error: Some(error),
+            noise: Some(0.03),
             delivered: Some(1),
             expected: if named == None { "sound" } else { "misleads" }.into(),
             accused,

@@ -18,6 +18,29 @@ static OUTSIDE: AtomicU64 = AtomicU64::new(0);
 /// pprof-rs's own handler while it is wrapped.
 static WRAPPED: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
 
+/// The unwinder that pprof-rs was built with.
+const UNWINDER: &str = if cfg!(feature = "pprof-frame-pointer") {
+    "frame-pointer"
+} else if cfg!(feature = "pprof-framehop") {
+    "framehop"
+} else {
+    "default"
+};
+
+/// A frame's address: pprof-rs has another private type of frame for each unwinder.
+#[cfg(not(any(feature = "pprof-frame-pointer", feature = "pprof-framehop")))]
+macro_rules! address {
+    ($frame:expr) => {
+        $frame.ip() as u64
+    };
+}
+#[cfg(any(feature = "pprof-frame-pointer", feature = "pprof-framehop"))]
+macro_rules! address {
+    ($frame:expr) => {
+        $frame.ip as u64
+    };
+}
+
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
 
 /// What pprof-rs's documentation recommends to put on the blocklist. It is matched against any part of a
@@ -61,7 +84,10 @@ pub(super) fn take(
     });
     let mut reported = profile(&report);
     describe(&mut reported, request.sampler);
-    set(&mut reported, facts::UNWINDER, "default");
+    set(&mut reported, facts::UNWINDER, UNWINDER);
+    if cfg!(feature = "pprof-frame-pointer") {
+        set(&mut reported, facts::WALK_START, "return-address");
+    }
     set(&mut reported, facts::INLINE_FRAMES, "per-function");
     set(&mut reported, facts::MAX_DEPTH, "128");
     let taken = Taken {
@@ -141,8 +167,7 @@ fn profile(report: &pprof::UnresolvedReport) -> Profile {
     let mut symbols = Symbols::of_this_process();
     for (unresolved, count) in rows {
         let mut stack = None;
-        for address in
-            own_frames(unresolved.frames.iter().map(|frame| frame.ip() as u64), &mut symbols).into_iter().rev()
+        for address in own_frames(unresolved.frames.iter().map(|frame| address!(frame)), &mut symbols).into_iter().rev()
         {
             for frame in symbols.frames(address) {
                 let frame = builder.frame(frame.clone());

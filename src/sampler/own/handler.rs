@@ -109,6 +109,13 @@ pub(super) struct Slot {
 // and runs with its signal blocked.
 unsafe impl Sync for Slot {}
 
+/// When a timer fires next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    Regular,
+    Soon,
+}
+
 static IDLE_SLOTS: Mutex<Vec<&'static Slot>> = Mutex::new(Vec::new());
 
 impl Slot {
@@ -152,7 +159,7 @@ impl Slot {
             return None;
         }
         slot.timer.store(timer, Ordering::SeqCst);
-        slot.arm(session.period_ns, now);
+        slot.arm(session.period_ns, now, Next::Soon);
         Some(slot)
     }
 
@@ -173,7 +180,8 @@ impl Slot {
 
     /// Sets the next deadline, between half a period and one and a half after the last: jitter keeps the
     /// samples out of step with periodic work. Deadlines are absolute, so late handlers do not lower the rate.
-    fn arm(&self, period_ns: u64, now: u64) {
+    /// [`Next::Soon`] is within one period from now: what is left of an interval on average.
+    fn arm(&self, period_ns: u64, now: u64, next: Next) {
         let mut random = self.random.load(Ordering::Relaxed);
         // Marsaglia's xorshift64 (2003).
         random ^= random << 13;
@@ -181,9 +189,12 @@ impl Slot {
         random ^= random << 17;
         self.random.store(random, Ordering::Relaxed);
         let period = period_ns * self.idle_periods.load(Ordering::Relaxed);
-        let interval = period / 2 + random % period.max(1);
+        let mut interval = random % period.max(1);
+        if next == Next::Regular {
+            interval += period / 2;
+        }
         let mut deadline = self.deadline_ns.load(Ordering::Relaxed) + interval;
-        if deadline <= now {
+        if deadline <= now || next == Next::Soon {
             deadline = now + interval;
         }
         self.deadline_ns.store(deadline, Ordering::Relaxed);
@@ -201,6 +212,7 @@ impl Slot {
 
     fn sample(&self, session: &Session, context: *const libc::c_void) {
         let (cpu, wall) = (crate::harness::clock::thread_cpu_ns(), super::monotonic_ns());
+        let mut next = Next::Regular;
         if session.open.load(Ordering::Acquire) {
             // SAFETY: the kernel passed the context to the handler.
             let state = unsafe { State::interrupted(context) };
@@ -217,6 +229,10 @@ impl Slot {
                 // carries it, or every burst of work would be charged to the wait after it.
                 flags |= OFF_CPU;
                 weight = 0;
+                if preempted {
+                    // The thread starts to run now, so its timer starts anew.
+                    next = Next::Soon;
+                }
             } else {
                 self.weighed_cpu_ns.store(cpu, Ordering::Relaxed);
                 if used > 2 * self.interval_ns.load(Ordering::Relaxed) {
@@ -242,7 +258,7 @@ impl Slot {
             session.outside.fetch_add(1, Ordering::Relaxed);
             self.weighed_wall_ns.store(wall, Ordering::Relaxed);
         }
-        self.arm(session.period_ns, wall);
+        self.arm(session.period_ns, wall, next);
     }
 
     /// Whether the thread gave up the CPU of its own accord since this was asked last.

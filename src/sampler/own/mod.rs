@@ -334,3 +334,122 @@ fn cpu_ns_of(thread: i32) -> Option<u64> {
     let status = unsafe { libc::clock_gettime(clock, &raw mut time) };
     (status == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::time::{Duration, Instant};
+
+    use crate::sampler::{Request, Sampler, record_fixture};
+    use crate::unit::Nanos;
+    use crate::workload::{Digest, Fixture};
+
+    /// Threads that start and end, children that run another program, a signal handler of the program's own
+    /// and sleeping threads, all while sampling. For longer: `COUNTERCHECK_SOAK_SECONDS=3600`.
+    #[test]
+    fn it_survives_what_programs_do() {
+        let sampler = Sampler::Own;
+        if let Err(reason) = sampler.available() {
+            println!("skipped: {reason}");
+            return;
+        }
+        static OWN_SIGNALS: AtomicU64 = AtomicU64::new(0);
+        extern "C" fn count(_signal: libc::c_int) {
+            OWN_SIGNALS.fetch_add(1, Ordering::Relaxed);
+        }
+        // SAFETY: the handler only counts.
+        unsafe { libc::signal(libc::SIGUSR1, count as *const () as usize) };
+
+        struct Busy;
+        impl Fixture for Busy {
+            fn load(&mut self, _iterations: std::ops::Range<u64>) -> Result<(), String> {
+                Ok(())
+            }
+            fn run(&mut self) {
+                let stop = AtomicBool::new(false);
+                std::thread::scope(|scope| {
+                    scope.spawn(|| {
+                        while !stop.load(Ordering::Relaxed) {
+                            std::thread::sleep(Duration::from_millis(1));
+                        }
+                    });
+                    for seed in 0..6u64 {
+                        scope.spawn(move || spin(seed, Duration::from_millis(2 * seed)));
+                    }
+                    let child = Command::new("true").status();
+                    assert!(child.is_ok_and(|status| status.success()), "a child of a sampled program works");
+                    // SAFETY: the signal has a handler.
+                    unsafe { libc::raise(libc::SIGUSR1) };
+                    spin(9, Duration::from_millis(10));
+                    stop.store(true, Ordering::Relaxed);
+                });
+            }
+            fn unload(&mut self) -> Result<Digest, String> {
+                Ok(Digest::default())
+            }
+        }
+        fn spin(seed: u64, time: Duration) {
+            let start = Instant::now();
+            let mut x = seed;
+            while start.elapsed() < time {
+                x = std::hint::black_box(x.wrapping_mul(5) + 1);
+            }
+        }
+
+        let seconds = std::env::var("COUNTERCHECK_SOAK_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1.0);
+        let mut request = Request::new(sampler, Nanos(seconds * 1e9));
+        request.hz = 4_000;
+        let recording = record_fixture("soak", &mut Busy, &request).unwrap();
+        let profile = &recording.profile;
+        let cpu: f64 = profile.total(0);
+        println!(
+            "{} threads, {} samples, {:.2} of the CPU time",
+            profile.threads.len(),
+            profile.samples.len(),
+            cpu / recording.cpu_ns as f64
+        );
+        assert!(OWN_SIGNALS.load(Ordering::Relaxed) > 0, "the program's own handler still runs");
+        assert!(profile.samples.len() > 100 && cpu > 0.0);
+        assert!(profile.samples.iter().all(|sample| sample.weights.iter().all(|weight| *weight >= 0.0)));
+        assert_eq!(profile.provenance.facts["lost"], "0");
+    }
+
+    /// CPU time spent while every signal is blocked is not charged to the call that unblocks them.
+    #[test]
+    fn blocked_signals_are_said_to_be_blocked() {
+        if let Err(reason) = Sampler::Own.available() {
+            println!("skipped: {reason}");
+            return;
+        }
+        struct Blocked;
+        impl Fixture for Blocked {
+            fn load(&mut self, _iterations: std::ops::Range<u64>) -> Result<(), String> {
+                Ok(())
+            }
+            fn run(&mut self) {
+                // SAFETY: zeroed is a valid set to be filled, and the sets are valid for the calls.
+                unsafe {
+                    let mut all: libc::sigset_t = std::mem::zeroed();
+                    let mut before: libc::sigset_t = std::mem::zeroed();
+                    libc::sigfillset(&raw mut all);
+                    libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, &raw mut before);
+                    let end = crate::harness::clock::thread_cpu_ns() + 20_000_000;
+                    while crate::harness::clock::thread_cpu_ns() < end {}
+                    libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+                }
+            }
+            fn unload(&mut self) -> Result<Digest, String> {
+                Ok(Digest::default())
+            }
+        }
+        let request = Request::new(Sampler::Own, Nanos(0.3e9));
+        let recording = record_fixture("blocked", &mut Blocked, &request).unwrap();
+        let by = recording.profile.by(0, |frame| frame.function.clone());
+        let marked = by.keys().any(|name| name.ends_with(crate::sampler::MARKER));
+        let blocked = by.get("[signals blocked]").map_or(0.0, |sums| sums.total_weight);
+        let of_thread = recording.thread_cpu_ns as f64;
+        println!("{by:?}");
+        assert!(marked && blocked > 0.6 * of_thread, "{blocked} of {of_thread}");
+    }
+}
