@@ -13,10 +13,12 @@ mod explain;
 mod falsify_jvm;
 #[cfg(feature = "sampler")]
 mod flamegraph;
+mod history;
 mod list;
 #[cfg(feature = "sampler")]
 mod output;
 mod progress;
+mod records;
 mod results;
 mod rows;
 #[cfg(feature = "crypto")]
@@ -25,6 +27,7 @@ mod scaling;
 mod select;
 mod selfcheck;
 mod serve;
+mod shell;
 mod terminal;
 mod time;
 mod whatif;
@@ -77,12 +80,20 @@ enum Command {
     /// Sample an operation and draw where its time goes
     #[cfg(feature = "sampler")]
     Flamegraph(flamegraph::Args),
+    /// Follow a row through the records of a folder
+    History(history::Args),
     /// List the primitives and operations
     List(list::Args),
     /// Predict what an operation would take with another primitive, and measure it where one is registered
     Whatif(whatif::Args),
+    /// List, show, pool and thin out records
+    Records(records::Args),
     /// Serve the browser page on this machine
     Serve(serve::Args),
+    /// Print shell completions
+    Completions(shell::CompletionsArgs),
+    /// Print the man page, or write one a subcommand
+    Man(shell::ManArgs),
 }
 
 /// What a subcommand concluded; becomes the exit status.
@@ -166,8 +177,12 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         Some(Command::Exam(args)) => exam::run(&args),
         #[cfg(feature = "sampler")]
         Some(Command::Flamegraph(args)) => flamegraph::run(&args, suite),
+        Some(Command::History(args)) => history::run(&args),
         Some(Command::List(args)) => list::run(&args, suite),
+        Some(Command::Records(args)) => records::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),
+        Some(Command::Completions(args)) => shell::completions(&args),
+        Some(Command::Man(args)) => shell::man(&args),
     })
 }
 
