@@ -51,7 +51,8 @@ fn console_blocks_are_what_the_program_prints() {
 
 fn documents(root: &Path) -> Vec<PathBuf> {
     let mut paths = vec![root.join("README.md")];
-    let docs = std::fs::read_dir(root.join("docs")).expect("docs/ is part of the repository");
+    let folders = [root.join("docs"), root.join("docs/howto")];
+    let docs = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("docs/ is part of the repository"));
     paths.extend(
         docs.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| path.extension().is_some_and(|e| e == "md")),
     );
