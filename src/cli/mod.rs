@@ -8,6 +8,7 @@ mod doctor;
 mod exam;
 #[cfg(all(feature = "sampler", feature = "crypto"))]
 mod exam_node;
+mod crosscheck;
 mod explain;
 #[cfg(feature = "crypto")]
 mod falsify_jvm;
@@ -15,7 +16,6 @@ mod falsify_jvm;
 mod flamegraph;
 mod history;
 mod list;
-#[cfg(feature = "sampler")]
 mod output;
 mod progress;
 mod records;
@@ -56,6 +56,8 @@ enum Command {
     Count(count::Args),
     /// Write a counts file to start from, or check one
     Counts(counts::Args),
+    /// Hold sampled profiles of an operation against op counts, costs, dose and replay
+    Crosscheck(crosscheck::Args),
     /// Explain operations by their primitives: count, cost, dose and replay
     Explain(explain::Args),
     /// Tell how an operation grows with N, in time and allocation
@@ -173,6 +175,7 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         Some(Command::Explain(args)) => explain::run(&args, suite),
         Some(Command::Scaling(args)) => scaling::run(&args, suite),
         Some(Command::Whatif(args)) => whatif::run(&args, suite),
+        Some(Command::Crosscheck(args)) => crosscheck::run(&args, suite),
         #[cfg(feature = "sampler")]
         Some(Command::Exam(args)) => exam::run(&args),
         #[cfg(feature = "sampler")]

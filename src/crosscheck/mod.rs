@@ -14,6 +14,7 @@ pub mod explanation;
 pub mod attribute;
 pub mod budget;
 pub mod diagnose;
+pub mod flame;
 pub mod judge;
 pub mod pattern;
 pub mod reference;
@@ -23,5 +24,5 @@ pub mod share;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 pub mod verdict;

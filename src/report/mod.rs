@@ -5,6 +5,7 @@ pub mod counts;
 pub mod effect;
 #[cfg(feature = "sampler")]
 pub mod exam;
+pub mod crosscheck;
 pub mod explanation;
 pub mod flamegraph;
 pub mod growth;
@@ -15,3 +16,4 @@ pub mod results;
 pub mod runtimes;
 #[cfg(feature = "crypto")]
 pub mod story;
+pub mod style;

@@ -1,0 +1,197 @@
+//! The sentences and figures that every form of the report has in common.
+
+use crate::crosscheck::budget::BudgetState;
+use crate::crosscheck::reference::Basis;
+use crate::crosscheck::report::{Reading, Report, Row, Sampler};
+use crate::crosscheck::verdict::Verdict;
+use crate::report::style::safe;
+use crate::stats::Estimate;
+use crate::unit::Nanos;
+
+/// The answer in one or two sentences.
+pub(super) fn headline(report: &Report) -> String {
+    let operation = safe(&report.operation);
+    let takes = match report.time_ns {
+        Some(time) => format!("{operation} takes {} of CPU time.", Nanos(time.point)),
+        None => format!("How long {operation} takes is not known."),
+    };
+    let summary = &report.summary;
+    let made_of = summary.main_share.map(|share| {
+        let many = summary.main_primitives;
+        let noun = if many == 1 { "primitive" } else { "primitives" };
+        format!(" {} of it is {} {noun}", percent(share, 0), number_word(many))
+    });
+    let says = match (summary.misleading.as_slice(), report.samplers.len(), summary.sound.len()) {
+        (_, 0, _) => None,
+        ([], 1, 1) => Some("the profile agrees".to_owned()),
+        ([], all, sound) if all == sound => Some(format!("all {} profiles agree", number_word(all))),
+        ([], _, _) => Some("no profile is shown to mislead, and not every row is settled".to_owned()),
+        (names, _, _) => {
+            let verb = if names.len() == 1 { "says" } else { "say" };
+            Some(format!("{} {verb} otherwise", listed(names)))
+        }
+    };
+    match (made_of, says) {
+        (Some(made_of), Some(says)) => format!("{takes}{made_of}; {says}."),
+        (Some(only), None) => format!("{takes}{only}."),
+        (None, Some(says)) => format!("{takes} {}.", capitalised(&says)),
+        (None, None) => takes,
+    }
+}
+
+/// What the reference rests on, and where it is missing.
+pub(super) fn reference_notes(report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(gap) = report.summary.largest_causal_gap
+        && report.summary.without_reference == 0
+    {
+        notes.push(format!("reference: dose and replay agree within {} on every row", points(gap)));
+    }
+    for row in &report.rows {
+        let reference = &row.reference;
+        match (reference.basis, &reference.reason) {
+            (Basis::None, Some(reason)) if !row.minor => {
+                notes.push(format!("reference: none for {}: {reason}", safe(&row.primitive)));
+            }
+            _ => {}
+        }
+    }
+    if report.summary.model_only > 0 {
+        let rows = report.summary.model_only;
+        let (noun, verb) = if rows == 1 { ("row", "rests") } else { ("rows", "rest") };
+        notes.push(format!(
+            "reference: {rows} {noun} {verb} on op count × unit cost alone, which is weaker; a dose or a replay would \
+             settle what the cost in place is"
+        ));
+    }
+    notes
+}
+
+/// A sampler's rows that are not settled, with what would settle them.
+pub(super) fn open_rows(report: &Report, sampler: usize) -> Vec<String> {
+    let rows = report.rows.iter().chain([&report.rest]);
+    rows.filter(|row| !row.minor)
+        .filter_map(|row| {
+            let judgement = &row.readings.get(sampler)?.judgement;
+            let unresolved = judgement.verdict == Verdict::Unresolved;
+            unresolved.then(|| {
+                let reason = judgement.reason.as_deref().unwrap_or("too wide to say");
+                format!("{} is unresolved: {reason}", row_name(row, report))
+            })
+        })
+        .collect()
+}
+
+/// `0.25 low`.
+pub(super) fn budget(sampler: &Sampler) -> String {
+    let ratio = sampler.budget.ratio.map(|ratio| format!("{ratio:.2}"));
+    match (sampler.budget.state, ratio) {
+        (BudgetState::Low, Some(ratio)) => format!("{ratio} low"),
+        (BudgetState::High, Some(ratio)) => format!("{ratio} high"),
+        (_, Some(ratio)) => ratio,
+        (_, None) => "not known".to_owned(),
+    }
+}
+
+/// `2,250 in 9.00 s`.
+pub(super) fn samples(sampler: &Sampler) -> String {
+    let count = sampler.budget.delivered.map_or("—".to_owned(), |delivered| thousands(delivered.round() as u64));
+    match sampler.budget.time_ns {
+        Some(ns) => format!("{count} in {}", Nanos(ns as f64)),
+        None => count,
+    }
+}
+
+/// `38.2 ±2.9`.
+pub(super) fn sampled(reading: &Reading) -> String {
+    let point = format!("{:.1}", reading.sampled.point * 100.0);
+    match reading.sampled.half_width() {
+        Some(half) => format!("{point} ±{:.1}", half * 100.0),
+        None => point,
+    }
+}
+
+/// The word beside a share; nothing where it agrees.
+pub(super) fn mark(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Agrees => "",
+        Verdict::Unresolved => "?",
+        Verdict::NoReference => "—",
+        other => other.word(),
+    }
+}
+
+pub(super) fn row_name(row: &Row, report: &Report) -> String {
+    if std::ptr::eq(row, &report.rest) { "rest (behind no boundary)".to_owned() } else { safe(&row.primitive) }
+}
+
+pub(super) fn share(estimate: Option<Estimate>) -> String {
+    estimate.map_or_else(|| "—".to_owned(), |estimate| percent(estimate.point, 1))
+}
+
+pub(super) fn percent(share: f64, digits: usize) -> String {
+    if share.is_finite() { format!("{:.digits$} %", share * 100.0) } else { "—".to_owned() }
+}
+
+pub(super) fn points(share: f64) -> String {
+    format!("{:.1} points", share.abs() * 100.0)
+}
+
+pub(super) fn count(calls: Option<f64>) -> String {
+    match calls {
+        None => String::new(),
+        Some(calls) if calls.fract() == 0.0 => format!("{calls:.0}"),
+        Some(calls) => format!("{calls:.2}"),
+    }
+}
+
+pub(super) fn cost(cost: Option<Estimate>) -> String {
+    cost.map_or_else(|| "—".to_owned(), |cost| Nanos(cost.point).to_string())
+}
+
+/// Digits in groups of three.
+pub(super) fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn listed(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| safe(name)).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => one.clone(),
+        [most @ .., last] => format!("{} and {last}", most.join(", ")),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+fn number_word(number: usize) -> String {
+    const WORDS: [&str; 13] =
+        ["no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+    WORDS.get(number).map_or_else(|| number.to_string(), |word| (*word).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_easily() {
+        assert_eq!(thousands(1_234_567), "1,234,567");
+        assert_eq!(thousands(999), "999");
+        assert_eq!((count(Some(8.0)), count(Some(2.5)), count(None)), ("8".into(), "2.50".into(), String::new()));
+        assert_eq!(listed(&["a".into(), "b".into(), "c".into()]), "a, b and c");
+        assert_eq!(number_word(40), "40");
+    }
+}
