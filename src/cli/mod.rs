@@ -3,12 +3,12 @@
 mod compare;
 mod count;
 mod counts;
+mod crosscheck;
 mod doctor;
 #[cfg(feature = "sampler")]
 mod exam;
 #[cfg(all(feature = "sampler", feature = "crypto"))]
 mod exam_node;
-mod crosscheck;
 mod explain;
 #[cfg(feature = "crypto")]
 mod falsify_jvm;

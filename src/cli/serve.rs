@@ -38,15 +38,8 @@ enum Build {
 }
 
 /// The modules that the page loads, as `scripts/web-build` names them.
-const MODULES: [&str; 7] = [
-    "kernel-wide",
-    "kernel-plain",
-    "fields-wide",
-    "fields-plain",
-    "operations-wide",
-    "operations-plain",
-    "profiles",
-];
+const MODULES: [&str; 7] =
+    ["kernel-wide", "kernel-plain", "fields-wide", "fields-plain", "operations-wide", "operations-plain", "profiles"];
 
 /// Cross-origin isolation gives the page the finer clock; the document policy lets it use the browser's
 /// own sampler.

@@ -5,7 +5,7 @@ use super::budget::budget;
 use super::diagnose::{Case, diagnose};
 use super::explanation::{Explained, Explanation, FramePattern};
 use super::pattern::PatternError;
-use super::reference::{self, Basis, Reference, Shares};
+use super::reference::{self, Basis, Shares};
 use super::report::{Method, Reading, Report, Row, SCHEMA_VERSION, Sampler, Summary};
 use super::scores::scores;
 use super::share::{self, Sampled};
@@ -111,10 +111,10 @@ pub fn judge(
         .iter()
         .map(|primitive| reference::shares(explanation, primitive, options.agreement))
         .collect();
-    let references: Vec<Reference> = all.iter().map(|shares| shares.reference.clone()).collect();
+    let leftover = leftover(&all);
     let mut rows: Vec<Row> =
         explanation.primitives.iter().zip(all).map(|(primitive, shares)| row(primitive, shares)).collect();
-    let mut rest = row(&Explained { primitive: "rest".into(), ..Explained::default() }, leftover(&references));
+    let mut rest = row(&Explained { primitive: "rest".into(), ..Explained::default() }, leftover);
     rest.count = None;
     let mut samplers = Vec::new();
     let mut attributions = Vec::new();
@@ -236,8 +236,8 @@ fn row(primitive: &Explained, shares: Shares) -> Row {
     }
 }
 
-fn leftover(references: &[Reference]) -> Shares {
-    Shares { model: None, dose: None, replay: None, trace: None, reference: reference::rest(references) }
+fn leftover(primitives: &[Shares]) -> Shares {
+    Shares { model: None, dose: None, replay: None, trace: None, reference: reference::rest(primitives) }
 }
 
 /// Adds one profile's readings to the rows.

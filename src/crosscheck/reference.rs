@@ -142,12 +142,23 @@ fn disagreement(dose: Estimate, replay: Estimate, agreement: f64) -> Option<Stri
     })
 }
 
-/// Midpoint, with an interval that holds both intervals: how far the two methods differ is part of what
-/// is not known.
+/// The mean weighted by the inverse variances. How far the two methods lie apart is part of what is not
+/// known, so their spread adds to the interval in quadrature.
 fn both(a: Estimate, b: Estimate) -> Estimate {
-    let low = a.low.unwrap_or(a.point).min(b.low.unwrap_or(b.point));
-    let high = a.high.unwrap_or(a.point).max(b.high.unwrap_or(b.point));
-    clamped(Estimate::with_interval((a.point + b.point) / 2.0, low, high))
+    let (Some(half_a), Some(half_b)) = (a.half_width(), b.half_width()) else {
+        // One without an interval says nothing of its error: the other's interval holds both points.
+        let known = if a.half_width().is_some() { a } else { b };
+        let middle = (a.point + b.point) / 2.0;
+        let half = known.half_width().unwrap_or(0.0).hypot((a.point - b.point) / 2.0);
+        return clamped(Estimate::with_interval(middle, middle - half, middle + half));
+    };
+    let weight = |half: f64| half.max(1e-9).powi(-2);
+    let (weight_a, weight_b) = (weight(half_a), weight(half_b));
+    let sum = weight_a + weight_b;
+    let point = (weight_a * a.point + weight_b * b.point) / sum;
+    let spread = (weight_a * (a.point - point).powi(2) + weight_b * (b.point - point).powi(2)) / sum;
+    let half = (1.0 / sum + spread).sqrt();
+    clamped(Estimate::with_interval(point, point - half, point + half))
 }
 
 /// A share is not negative, whatever the noise of a difference says.
@@ -198,14 +209,22 @@ fn share(part: Estimate, whole: Estimate) -> Estimate {
     }
 }
 
-/// The reference of what is not behind any boundary: what the primitives leave.
-pub fn rest(references: &[Reference]) -> Reference {
+/// The reference of what is not behind any boundary: what the primitives leave. A primitive without a
+/// reference is somewhere between nothing and its time in place, clock reads included, where that was
+/// traced.
+pub fn rest(primitives: &[Shares]) -> Reference {
     let mut point = 1.0;
     let (mut below, mut above) = (0.0f64, 0.0f64);
     let mut basis = Basis::Causal;
-    for reference in references {
+    for Shares { reference, trace, .. } in primitives {
         let Some(share) = reference.share else {
-            return Reference::none("a primitive has no reference, so what the primitives leave has none");
+            let Some(trace) = trace else {
+                return Reference::none("a primitive has no reference, so what the primitives leave has none");
+            };
+            let most = trace.high.unwrap_or(trace.point);
+            point -= most / 2.0;
+            (below, above) = (below + most / 2.0, above + most / 2.0);
+            continue;
         };
         let (low, high) = (share.low.unwrap_or(share.point), share.high.unwrap_or(share.point));
         point -= share.point;
@@ -239,7 +258,7 @@ mod tests {
         assert_eq!(found.basis, Basis::Causal);
         let share = found.share.unwrap();
         assert!((share.point - 0.304).abs() < 1e-9);
-        assert!(share.low.unwrap() < 0.296 && share.high.unwrap() > 0.312);
+        assert!(share.low.unwrap() < 0.299 && share.high.unwrap() > 0.309);
     }
 
     #[test]
@@ -286,10 +305,21 @@ mod tests {
     #[test]
     fn the_rest_is_what_the_primitives_leave() {
         let known = explanation(&[("a", 0.30), ("b", 0.50)]);
-        let references: Vec<_> =
-            known.primitives.iter().map(|primitive| shares(&known, primitive, 0.01).reference).collect();
-        let found = rest(&references).share.unwrap();
+        let all: Vec<_> = known.primitives.iter().map(|primitive| shares(&known, primitive, 0.01)).collect();
+        let found = rest(&all).share.unwrap();
         assert!((found.point - 0.2).abs() < 1e-9);
-        assert!(found.half_width().unwrap() > references[0].share.unwrap().half_width().unwrap());
+        assert!(found.half_width().unwrap() > all[0].reference.share.unwrap().half_width().unwrap());
+    }
+
+    #[test]
+    fn a_primitive_that_was_only_traced_widens_the_rest() {
+        let mut known = explanation(&[("a", 0.30), ("random", 0.02)]);
+        let random = &mut known.primitives[1];
+        *random =
+            Explained { trace_ns: Some(Estimate::point(20e3)), ..crate::crosscheck::testing::primitive("random") };
+        let all: Vec<_> = known.primitives.iter().map(|primitive| shares(&known, primitive, 0.01)).collect();
+        assert_eq!(all[1].reference.basis, Basis::None);
+        let found = rest(&all).share.unwrap();
+        assert!(found.low.unwrap() < 0.68 && found.high.unwrap() > 0.70);
     }
 }

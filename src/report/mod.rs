@@ -2,10 +2,10 @@
 
 pub mod columns;
 pub mod counts;
+pub mod crosscheck;
 pub mod effect;
 #[cfg(feature = "sampler")]
 pub mod exam;
-pub mod crosscheck;
 pub mod explanation;
 pub mod flamegraph;
 pub mod growth;

@@ -130,7 +130,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
 fn gather(args: &Args, suite: &Suite) -> anyhow::Result<Evidence> {
     let (explanation, environment) = match &args.explanation {
         Some(path) => (stored::explanation(path, args.operation.as_deref())?, None),
-        None => stored_or_measured(args, suite)?,
+        None => measured(args, suite)?,
     };
     let (profiles, warnings) = if args.profile.is_empty() {
         sampled(args, suite, &explanation.operation)?
@@ -150,7 +150,7 @@ fn gather(args: &Args, suite: &Suite) -> anyhow::Result<Evidence> {
 
 type Explained = (Explanation, Option<crate::record::Environment>);
 
-fn stored_or_measured(args: &Args, suite: &Suite) -> anyhow::Result<Explained> {
+fn measured(args: &Args, suite: &Suite) -> anyhow::Result<Explained> {
     let name = args.operation.clone().unwrap_or_default();
     let mut operations = super::select::operations(suite, &[name])?;
     anyhow::ensure!(operations.len() == 1, "crosscheck takes one operation; this names {}", operations.len());
@@ -163,7 +163,7 @@ fn stored_or_measured(args: &Args, suite: &Suite) -> anyhow::Result<Explained> {
     let bar = super::progress::bar(&operation.name);
     let explained = crate::harness::explain::explain(suite, &operation, &settings, &mut |done| bar.set(done));
     bar.finish();
-    Ok((explained?, None))
+    Ok((explained?, Some(crate::harness::environment::capture())))
 }
 
 #[cfg(feature = "sampler")]

@@ -67,19 +67,26 @@ pub(super) fn reference_notes(report: &Report) -> Vec<String> {
     notes
 }
 
-/// A sampler's rows that are not settled, with what would settle them.
+/// A sampler's rows that are not settled, with what would settle them; rows of one reason together.
 pub(super) fn open_rows(report: &Report, sampler: usize) -> Vec<String> {
-    let rows = report.rows.iter().chain([&report.rest]);
-    rows.filter(|row| !row.minor)
-        .filter_map(|row| {
-            let judgement = &row.readings.get(sampler)?.judgement;
-            let unresolved = judgement.verdict == Verdict::Unresolved;
-            unresolved.then(|| {
-                let reason = judgement.reason.as_deref().unwrap_or("too wide to say");
-                format!("{} is unresolved: {reason}", row_name(row, report))
-            })
-        })
-        .collect()
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for row in report.rows.iter().chain([&report.rest]).filter(|row| !row.minor) {
+        let Some(reading) = row.readings.get(sampler) else { continue };
+        if reading.judgement.verdict != Verdict::Unresolved {
+            continue;
+        }
+        let reason = reading.judgement.reason.as_deref().unwrap_or("too wide to say");
+        let name = row_name(row, report);
+        match by_reason.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => by_reason.push((reason, vec![name])),
+        }
+    }
+    let line = |(reason, names): (&str, Vec<String>)| {
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        format!("{} {verb} unresolved: {reason}", listed(&names))
+    };
+    by_reason.into_iter().map(line).collect()
 }
 
 /// `0.25 low`.
