@@ -31,6 +31,7 @@ const SIZES: [usize; 3] = [64, 1024, 16 * 1024];
 
 /// The primitives that this build has.
 pub fn all() -> Vec<Workload> {
+    #[allow(unused_mut, reason = "a build without features has none")]
     let mut all = Vec::new();
     #[cfg(feature = "crypto")]
     {

@@ -62,7 +62,7 @@ export function barChart(figure, caption, names, series) {
             side: 2,
             size: 30,
             stroke: colour('--soft'),
-            font: '12px system-ui, sans-serif',
+            font: `${width < 520 ? 11 : 12}px system-ui, sans-serif`,
             splits: () => decades(low, high),
             filter: (_, splits) => splits,
             values: (_, splits) => splits.map((ns) => (Number.isInteger(Math.log10(ns)) || width > 700 ? tick(ns) : '')),

@@ -153,9 +153,9 @@ function answer(figures) {
   const wasm = cells?.get('wasm') ?? cells?.get('plain');
   if (!wasm?.p50) return [];
   const against = [
-    ['native', 'the recorded native run'],
-    ['webcrypto', 'WebCrypto'],
-    ['js', 'pure JavaScript'],
+    ['native', 'that of the recorded native run'],
+    ['webcrypto', 'that of WebCrypto'],
+    ['js', 'that of pure JavaScript'],
   ]
     .filter(([id]) => cells.get(id)?.p50)
     .map(([id, label]) => `${times(wasm.p50.point / cells.get(id).p50.point)} ${label}`);

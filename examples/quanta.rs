@@ -1,0 +1,38 @@
+//! Runs quanta of the primitives on request, so that another program can time native code in turn with
+//! other runtimes. A line in, `NAME FIRST COUNT`; a line out, the nanoseconds of thread CPU time.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+
+use countercheck::harness::clock::thread_cpu_ns;
+use countercheck::operation;
+use countercheck::workload::Fixture;
+
+/// The seed that the page uses, so that both run the same inputs.
+const SEED: u64 = 1;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let suite = operation::builtin();
+    let mut fixtures: HashMap<String, Box<dyn Fixture>> = HashMap::new();
+    let mut out = std::io::stdout().lock();
+    for line in std::io::stdin().lock().lines() {
+        let line = line?;
+        let [name, first, count] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+            return Err(format!("found {line:?}; expected NAME FIRST COUNT").into());
+        };
+        let (first, count): (u64, u64) = (first.parse()?, count.parse()?);
+        if !fixtures.contains_key(name) {
+            let workload = suite.resolve(name).ok_or_else(|| format!("no workload is called {name}"))?;
+            fixtures.insert(name.to_owned(), workload.fixture(SEED)?);
+        }
+        let fixture = fixtures.get_mut(name).ok_or("a fixture was just made")?;
+        fixture.load(first..first + count)?;
+        let start = thread_cpu_ns();
+        fixture.run();
+        let elapsed = thread_cpu_ns() - start;
+        fixture.unload()?;
+        writeln!(out, "{elapsed}")?;
+        out.flush()?;
+    }
+    Ok(())
+}
