@@ -7,6 +7,8 @@ use std::time::Duration;
 use super::{Outcome, progress, select};
 use crate::harness::explain::{Settings, explain};
 use crate::record::store;
+use crate::harness::interleave::Plan;
+use crate::operation::explain_below_boundaries;
 use crate::report::explanation::{Small, text, to_json};
 use crate::workload::Suite;
 
@@ -37,20 +39,30 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     let costs = args.costs.as_deref().map(store::read).transpose()?;
     let settings =
         Settings { seed: args.seed, budget: Duration::from_secs_f64(args.budget), costs, ..Settings::default() };
+    let plan = Plan { seed: args.seed, budget: settings.budget, ..Plan::default() };
     let small = if args.fold { Small::Folded } else { Small::Listed };
     let mut out = std::io::stdout().lock();
     let mut all = Vec::new();
     for operation in &operations {
         let bar = progress::bar(&operation.name);
-        let explained = explain(suite, operation, &settings, &mut |done| bar.set(done));
+        let below = explain_below_boundaries(&operation.name, &plan, &mut |done| bar.set(done));
+        let levels = below.unwrap_or_else(|| {
+            explain(suite, operation, &settings, &mut |done| bar.set(done)).map(|explanation| vec![explanation])
+        });
         bar.finish();
-        if !args.json {
-            match &explained {
-                Ok(explanation) => write!(out, "{}", text(explanation, small))?,
-                Err(error) => writeln!(out, "{error}")?,
+        let levels = match levels {
+            Ok(levels) => levels.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        };
+        for explained in levels {
+            if !args.json {
+                match &explained {
+                    Ok(explanation) => write!(out, "{}", text(explanation, small))?,
+                    Err(error) => writeln!(out, "{error}")?,
+                }
             }
+            all.push(explained);
         }
-        all.push(explained);
     }
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&to_json(&all))?)?;

@@ -19,6 +19,8 @@ mod list;
 mod output;
 mod progress;
 mod records;
+#[cfg(feature = "crypto")]
+mod representations;
 mod results;
 mod rows;
 #[cfg(feature = "crypto")]
@@ -84,6 +86,9 @@ enum Command {
     Flamegraph(flamegraph::Args),
     /// Follow a row through the records of a folder
     History(history::Args),
+    /// Measure a field in several representations: products against times
+    #[cfg(feature = "crypto")]
+    Representations(representations::Args),
     /// List the primitives and operations
     List(list::Args),
     /// Predict what an operation would take with another primitive, and measure it where one is registered
@@ -181,6 +186,8 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         #[cfg(feature = "sampler")]
         Some(Command::Flamegraph(args)) => flamegraph::run(&args, suite),
         Some(Command::History(args)) => history::run(&args),
+        #[cfg(feature = "crypto")]
+        Some(Command::Representations(args)) => representations::run(&args),
         Some(Command::List(args)) => list::run(&args, suite),
         Some(Command::Records(args)) => records::run(&args),
         Some(Command::Serve(args)) => serve::run(&args),

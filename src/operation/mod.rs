@@ -6,12 +6,15 @@ pub mod bounded;
 pub mod ed25519_batch;
 #[cfg(feature = "crypto")]
 pub mod field25519;
+#[cfg(feature = "groth16")]
+pub mod groth16;
 #[cfg(feature = "mls")]
 pub mod mls;
 #[cfg(feature = "schnorr")]
 pub mod schnorr;
 
-use crate::workload::{Family, Suite, Workload};
+use crate::crosscheck::explanation::Explanation;
+use crate::workload::{Family, Suite, Workload, WorkloadError};
 
 /// The operations that this build has, without those of [`families`].
 pub fn all() -> Vec<Workload> {
@@ -21,7 +24,28 @@ pub fn all() -> Vec<Workload> {
     all.extend(field25519::all());
     #[cfg(feature = "schnorr")]
     all.extend(schnorr::all());
+    #[cfg(feature = "groth16")]
+    all.extend(groth16::all());
     all
+}
+
+/// Explains an operation whose parts are too short for a boundary, from the counts and costs that its family knows:
+/// by one level of parts, or by several, the coarsest first. `None` for operations that boundaries explain.
+pub fn explain_below_boundaries(
+    row: &str,
+    plan: &crate::harness::interleave::Plan,
+    progress: &mut dyn FnMut(f64),
+) -> Option<Result<Vec<Explanation>, WorkloadError>> {
+    #[cfg(feature = "crypto")]
+    if let Some(explained) = field25519::explain::explain(row, plan, progress) {
+        return Some(explained);
+    }
+    #[cfg(feature = "groth16")]
+    if let Some(explained) = groth16::explain::explain(row, plan, progress) {
+        return Some(explained);
+    }
+    let _ = (row, plan, progress);
+    None
 }
 
 /// The families of operations that this build has.

@@ -11,6 +11,8 @@ pub mod flamegraph;
 pub mod growth;
 #[cfg(feature = "crypto")]
 pub mod node_exam;
+#[cfg(feature = "crypto")]
+pub mod representations;
 pub mod results;
 #[cfg(feature = "crypto")]
 pub mod runtimes;

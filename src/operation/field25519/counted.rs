@@ -23,9 +23,34 @@ pub struct FieldOps {
     pub assign: u64,
     /// Inversions. Their multiplications and squarings are counted above as well.
     pub invert: u64,
+    /// Those of the multiplications that belong to an inversion or a root: each waits for the one before.
+    pub chained_mul: u64,
+    /// Those of the squarings that belong to an inversion or a root.
+    pub chained_square: u64,
 }
 
 impl FieldOps {
+    /// The rounded mean of several counts; zero of none.
+    pub fn mean(all: &[Self]) -> Self {
+        let of = |field: fn(&Self) -> u64| {
+            let sum: u64 = all.iter().map(field).sum();
+            let n = (all.len() as u64).max(1);
+            (sum + n / 2) / n
+        };
+        Self {
+            mul: of(|ops| ops.mul),
+            square: of(|ops| ops.square),
+            add: of(|ops| ops.add),
+            sub: of(|ops| ops.sub),
+            mul_small: of(|ops| ops.mul_small),
+            swap: of(|ops| ops.swap),
+            assign: of(|ops| ops.assign),
+            invert: of(|ops| ops.invert),
+            chained_mul: of(|ops| ops.chained_mul),
+            chained_square: of(|ops| ops.chained_square),
+        }
+    }
+
     /// The operations by name, each counted once: without [`FieldOps::invert`], whose parts are counted already.
     pub fn by_name(&self) -> [(&'static str, u64); 7] {
         [
@@ -43,6 +68,7 @@ impl FieldOps {
 thread_local! {
     static OPS: Cell<FieldOps> = const { Cell::new(FieldOps {
         mul: 0, square: 0, add: 0, sub: 0, mul_small: 0, swap: 0, assign: 0, invert: 0,
+        chained_mul: 0, chained_square: 0,
     }) };
 }
 
@@ -58,6 +84,17 @@ fn tally(one: impl FnOnce(&mut FieldOps)) {
     let mut ops = OPS.get();
     one(&mut ops);
     OPS.set(ops);
+}
+
+/// Counts what `body` multiplies and squares as chained, too.
+fn chained<T>(body: impl FnOnce() -> T) -> T {
+    let before = OPS.get();
+    let output = body();
+    tally(|ops| {
+        ops.chained_mul += ops.mul - before.mul;
+        ops.chained_square += ops.square - before.square;
+    });
+    output
 }
 
 /// An element of F that counts what is done with it. Computes the same as F.
@@ -108,6 +145,9 @@ impl<F: Field> Field for Counted<F> {
     }
     fn invert(&self) -> Self {
         tally(|ops| ops.invert += 1);
-        super::field::invert_by_power(self)
+        chained(|| super::field::invert_by_power(self))
+    }
+    fn power_p58(&self) -> Self {
+        chained(|| super::field::power_p58(self))
     }
 }

@@ -79,8 +79,7 @@ pub trait Field: Clone + std::fmt::Debug + 'static {
 
     /// value^((p − 5) ÷ 8), the heart of a square root. 251 squarings and 11 multiplications.
     fn power_p58(&self) -> Self {
-        // (p − 5) ÷ 8 = 2^252 − 3 = (2^250 − 1)·2^2 + 1.
-        power_250_and_11(self).0.square_times(2).mul(self)
+        power_p58(self)
     }
 
     /// value^exponent for a public exponent in 32 little-endian bytes. Plain square and multiply.
@@ -106,6 +105,12 @@ pub(super) fn invert_by_power<F: Field>(value: &F) -> F {
     // p − 2 = 2^255 − 21 = (2^250 − 1)·2^5 + 11.
     let (power_250, power_11) = power_250_and_11(value);
     power_250.square_times(5).mul(&power_11)
+}
+
+/// value^((p − 5) ÷ 8).
+pub(super) fn power_p58<F: Field>(value: &F) -> F {
+    // (p − 5) ÷ 8 = 2^252 − 3 = (2^250 − 1)·2^2 + 1.
+    power_250_and_11(value).0.square_times(2).mul(value)
 }
 
 /// value^(2^250 − 1) and value^11.

@@ -9,20 +9,24 @@
 //! audited the machine code: use `x25519-dalek` and `ed25519-dalek` for keys that matter.
 
 mod boxed;
+mod costs;
 mod counted;
 pub mod ed25519;
 pub mod edwards;
+pub mod explain;
 mod field;
 mod ladder;
 mod limbs10;
 mod limbs16;
 mod limbs4;
 mod limbs5;
+pub mod representations;
 #[cfg(test)]
 mod tests;
 mod workloads;
 
 pub use boxed::Boxed;
+pub use costs::{Operation, Surroundings};
 pub use counted::{Counted, FieldOps, count};
 pub use field::{Choice, Field};
 pub use ladder::{BASE, ladder};

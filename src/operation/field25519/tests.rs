@@ -266,6 +266,8 @@ fn a_ladder_takes_the_same_operations_for_every_input() {
             swap: 2 * 256,
             assign: 0,
             invert: 1,
+            chained_mul: 11,
+            chained_square: 254,
         };
         assert_eq!(ops, expected);
     }
