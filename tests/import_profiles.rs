@@ -147,7 +147,7 @@ fn perf_script_text() {
     assert_eq!((profile.samples.len(), profile.total(0)), (266, 533_066_128.0));
     let share = |name| of(&profile, 0, name).0 / profile.total(0) * 100.0;
     assert!((share("leaf3") - 74.06).abs() < 0.01 && (share("leaf") - 25.19).abs() < 0.01);
-    assert!(profile.threads.iter().all(|thread| thread.starts_with("my thr: 1/2 (x) ")));
+    assert!(profile.threads.contains(&"my thr: 1/2 (x) 17853".to_owned()), "{:?}", profile.threads);
     assert!(profile.frames.iter().any(|frame| frame.module.as_deref() == Some("/opt/demo/my app")));
 }
 
@@ -248,4 +248,43 @@ fn speedscope() {
     assert_eq!(count(&profile, 0), 170);
     assert!(near(profile.total(0), 0.85e9));
     assert!(near(of(&profile, 0, "three").0, 0.63e9) && near(of(&profile, 0, "one").0, 0.185e9));
+}
+
+#[test]
+fn flight_recorder() {
+    let profile = profile!("jfr-jfrparser-fastslow-broken-pool.jfr");
+    let execution = weight(&profile, "jdk.ExecutionSample");
+    assert_eq!(profile.total(execution), 1012.0);
+    assert_eq!(profile.total(weight(&profile, "cpu")), 10.12e9);
+    assert_eq!(profile.total(weight(&profile, "jdk.ObjectAllocationSample")), 4_689_568.0);
+    assert_eq!(profile.provenance.events["profiler.WallClockSleeping"], 11);
+    assert_eq!(of(&profile, execution, "FastSlow.fib").0, 999.0);
+    assert_eq!(profile.default_weight, execution);
+
+    let profile = profile!("jfr-jfrparser-wall-batch.jfr");
+    let wall = weight(&profile, "profiler.WallClockSample");
+    assert_eq!((profile.samples.len(), profile.total(wall)), (1780, 26_246.0));
+    assert_eq!((profile.total(weight(&profile, "wall")), profile.total(weight(&profile, "cpu"))), (262.46e9, 8.34e9));
+    let fib = of(&profile, wall, "App.fib").0 / profile.total(wall);
+    assert!((fib - 0.030).abs() < 0.002, "{fib}");
+
+    let profile = profile!("jfr-speedscope-heavy-jdk21.jfr");
+    let (execution, native) = (weight(&profile, "jdk.ExecutionSample"), weight(&profile, "jdk.NativeMethodSample"));
+    assert_eq!((profile.total(execution), profile.total(native)), (346.0, 44.0));
+    let sort = by_part(&profile, execution, "DualPivotQuicksort.sort");
+    assert_eq!(sort, 211.0);
+    assert_eq!(by_part(&profile, native, "emitEvent"), 44.0);
+    let allocation = weight(&profile, "jdk.ObjectAllocationSample");
+    let events = profile.samples.iter().filter(|sample| sample.weights[allocation] != 0.0);
+    assert_eq!((events.count(), profile.total(allocation)), (25, 878_277_960.0));
+    let without = profile.samples.iter().filter(|sample| sample.weights[allocation] != 0.0 && sample.stack.is_none());
+    assert_eq!(without.count(), 2);
+
+    let Some(truncated) = case("jfr-derived-heavy-truncated.jfr") else { return };
+    let error = truncated.expect_err("the file is truncated").to_string();
+    assert!(error.contains("truncated"), "{error}");
+}
+
+fn by_part(profile: &Profile, weight: usize, part: &str) -> f64 {
+    profile.by(weight, |frame| frame.function.contains(part)).get(&true).map_or(0.0, |sums| sums.self_weight)
 }

@@ -10,6 +10,7 @@ pub mod cpuprofile;
 pub mod folded;
 pub mod gecko;
 pub mod js_self_profiling;
+pub mod jfr;
 pub mod perf_script;
 pub mod pprof;
 pub mod speedscope;
@@ -56,6 +57,7 @@ pub const FORMATS: &[Format] = &[
     js_self_profiling::FORMAT,
     gecko::PROCESSED,
     gecko::RAW,
+    jfr::FORMAT,
     pprof::FORMAT,
     perf_script::FORMAT,
     folded::FORMAT,
