@@ -1,17 +1,16 @@
 //! `primitives flamegraph`: sample an operation and draw where its time goes, or draw the difference
 //! between two profiles.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 
 use super::Outcome;
+use super::input::{read_profile, weight_named};
 use super::output::write_file;
-use crate::import;
-use crate::profile::Profile;
 use crate::report::flamegraph::{self, Labels};
+use crate::report::top::amount;
 use crate::sampler::{self, Overhead, Recording, Request, Sampler};
 use crate::unit::{Nanos, Share};
 use crate::workload::Suite;
@@ -19,8 +18,14 @@ use crate::workload::Suite;
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The primitive or operation to sample
-    #[arg(required_unless_present = "diff", conflicts_with = "diff")]
+    #[arg(required_unless_present_any = ["diff", "profile"], conflicts_with_all = ["diff", "profile"])]
     workload: Option<String>,
+    /// Draw this profile, of any format, instead of sampling; - reads standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "diff")]
+    profile: Option<PathBuf>,
+    /// The weight of a profile to draw, by name; without it the file's default
+    #[arg(long, value_name = "NAME")]
+    weight: Option<String>,
     /// The SVG file to write; folded stacks are written beside it
     #[arg(short, long, value_name = "FILE.svg")]
     output: Option<PathBuf>,
@@ -48,6 +53,9 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     if let Some([before, after]) = args.diff.as_deref() {
         return differential(args, before, after);
     }
+    if let Some(path) = &args.profile {
+        return of_profile(args, path);
+    }
     let name = args.workload.as_deref().unwrap_or_default();
     let Some(workload) = suite.find(name) else {
         bail!("there is no workload {name:?}; `primitives list` names them");
@@ -70,21 +78,39 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
 }
 
 fn differential(args: &Args, before: &Path, after: &Path) -> anyhow::Result<Outcome> {
-    let (first, second) = (read(before)?, read(after)?);
+    let (first, second) = (read_profile(before, None)?, read_profile(after, None)?);
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from("difference.svg"));
     let labels = Labels {
         title: format!("{} against {}", after.display(), before.display()),
         subtitle: Some("red: a larger share than before; blue: a smaller one".to_owned()),
     };
-    let image = flamegraph::differential((&first, first.default_weight), (&second, second.default_weight), &labels)?;
+    let name = args.weight.as_deref();
+    let weights = (weight_named(&first, name)?, weight_named(&second, name)?);
+    let image = flamegraph::differential((&first, weights.0), (&second, weights.1), &labels)?;
     write_file(&path, image.as_bytes())?;
     writeln!(std::io::stdout(), "{}", path.display())?;
     Ok(Outcome::Fine)
 }
 
-fn read(path: &Path) -> anyhow::Result<Profile> {
-    let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
-    import::profile::read(file, &import::profile::Options::default()).with_context(|| path.display().to_string())
+fn of_profile(args: &Args, path: &Path) -> anyhow::Result<Outcome> {
+    let profile = read_profile(path, None)?;
+    let weight = weight_named(&profile, args.weight.as_deref())?;
+    let output = args.output.clone().unwrap_or_else(|| match path.file_name() {
+        Some(name) if path != Path::new("-") => PathBuf::from(format!("{}.svg", name.to_string_lossy())),
+        _ => PathBuf::from("profile.svg"),
+    });
+    let weight_type = &profile.weight_types[weight];
+    let labels = Labels {
+        title: path.display().to_string(),
+        subtitle: Some(format!("{}, {}", weight_type.name, amount(profile.total(weight), &weight_type.unit))),
+    };
+    write_file(&output, flamegraph::svg(&profile, weight, &labels)?.as_bytes())?;
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{}", output.display())?;
+    for doubt in profile.doubts(weight) {
+        writeln!(out, "{}: {}. → {}", doubt.code, doubt.message, doubt.remedy)?;
+    }
+    Ok(Outcome::Fine)
 }
 
 fn summary(recording: &Recording, request: &Request) -> String {

@@ -1,6 +1,7 @@
 //! The command line. `main` is a short match; each subcommand parses, reads, runs, prints.
 
 mod compare;
+mod convert;
 mod count;
 mod counts;
 mod crosscheck;
@@ -15,6 +16,7 @@ mod falsify_jvm;
 #[cfg(feature = "sampler")]
 mod flamegraph;
 mod history;
+mod input;
 mod list;
 mod output;
 mod progress;
@@ -33,6 +35,7 @@ mod shell;
 mod terminal;
 mod time;
 mod whatif;
+mod top;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -81,6 +84,8 @@ enum Command {
     /// Put a runtime's own profiler to the test
     #[cfg(feature = "crypto")]
     Falsify(falsify_jvm::Args),
+    /// Write a profile in another format
+    Convert(convert::Args),
     /// Sample an operation and draw where its time goes
     #[cfg(feature = "sampler")]
     Flamegraph(flamegraph::Args),
@@ -101,6 +106,8 @@ enum Command {
     Completions(shell::CompletionsArgs),
     /// Print the man page, or write one a subcommand
     Man(shell::ManArgs),
+    /// Print the heaviest functions of a profile of any format
+    Top(top::Args),
 }
 
 /// What a subcommand concluded; becomes the exit status.
@@ -197,6 +204,15 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
 }
 
 fn exit(outcome: anyhow::Result<Outcome>) -> ExitCode {
+    let args = Args::parse();
+    let outcome = match args.command {
+        Command::Convert(args) => convert::run(&args),
+        #[cfg(feature = "sampler")]
+        Command::Flamegraph(args) => flamegraph::run(&args, suite),
+        Command::List(args) => list::run(&args, suite),
+        Command::Serve(args) => serve::run(&args),
+        Command::Top(args) => top::run(&args),
+    };
     match outcome {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Refuted) => ExitCode::from(1),

@@ -5,6 +5,7 @@
 
 pub mod counts;
 pub mod error;
+pub mod export;
 pub mod input;
 pub mod profile;
 pub mod result;

@@ -4,7 +4,9 @@
 //! only form that attribution, flamegraphs and writers know.
 
 mod check;
+mod doubts;
 pub mod facts;
+mod top;
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -13,6 +15,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 pub use check::Inconsistent;
+pub use top::{GroupBy, Top, TopRow};
 
 /// Index of a frame in [`Profile::frames`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -212,10 +215,19 @@ impl Profile {
 
     /// Self and total weight by a key of the frame; recursion counts once.
     pub fn by<K: Clone + Ord>(&self, weight: usize, key: impl Fn(&Frame) -> K) -> BTreeMap<K, SelfTotal> {
+        self.by_value(|sample| sample.weights.get(weight).copied().unwrap_or(0.0), key)
+    }
+
+    /// Self and total of any value of a sample by a key of the frame; recursion counts once.
+    pub fn by_value<K: Clone + Ord>(
+        &self,
+        value: impl Fn(&StackSample) -> f64,
+        key: impl Fn(&Frame) -> K,
+    ) -> BTreeMap<K, SelfTotal> {
         let mut per_stack: FxHashMap<StackId, f64> = FxHashMap::default();
         for sample in &self.samples {
-            if let (Some(stack), Some(value)) = (sample.stack, sample.weights.get(weight)) {
-                *per_stack.entry(stack).or_default() += value;
+            if let Some(stack) = sample.stack {
+                *per_stack.entry(stack).or_default() += value(sample);
             }
         }
         let mut key_ids: BTreeMap<K, usize> = BTreeMap::new();

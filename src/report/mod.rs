@@ -19,3 +19,4 @@ pub mod runtimes;
 #[cfg(feature = "crypto")]
 pub mod story;
 pub mod style;
+pub mod top;

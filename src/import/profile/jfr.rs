@@ -20,7 +20,7 @@ use super::{Format, Options};
 use crate::import::Detection;
 use crate::import::error::ImportError;
 use crate::import::input::Input;
-use crate::profile::{Builder, Profile, SampleClock, StackSample, ThreadId, WeightType};
+use crate::profile::{Builder, Profile, SampleClock, StackSample, ThreadId, WeightType, facts};
 
 const NAME: &str = "jfr";
 
@@ -69,7 +69,7 @@ const KINDS: &[Kind] = &[
 
 /// Flags of the JVM that decide what its sampler can see.
 const FLAGS: &[&str] = &[
-    "DebugNonSafepoints",
+    facts::DEBUG_NON_SAFEPOINTS,
     "UseCountedLoopSafepoints",
     "UseSerialGC",
     "UseParallelGC",
@@ -312,8 +312,11 @@ impl Reader {
                     let of = if name == "wall" { Some("profiler.WallClockSample".to_owned()) } else { of };
                     self.periods.insert(of.unwrap_or_default(), period);
                 }
-                if matches!(name.as_str(), "engine" | "event" | "clock" | "cstack" | "jstackdepth") {
+                if matches!(name.as_str(), "engine" | "event" | "clock" | "cstack") {
                     self.facts.insert(format!("setting_{name}"), value.clone());
+                }
+                if name == "jstackdepth" {
+                    self.facts.insert(facts::MAX_DEPTH.into(), value.clone());
                 }
                 if name == "version" {
                     self.builder.provenance().producer = Some(format!("async-profiler {value}"));
@@ -332,7 +335,7 @@ impl Reader {
                 if let (Some(name), Some(value)) = (texts.get("name"), ints.get("value"))
                     && FLAGS.contains(&name.as_str())
                 {
-                    self.facts.insert(format!("flag_{name}"), (*value != 0).to_string());
+                    self.facts.insert(name.clone(), (*value != 0).to_string());
                 }
             }
             _ => {
@@ -359,7 +362,10 @@ impl Reader {
         }
         self.stacks.tell(&mut self.builder);
         let first = *self.weights.keys().next().expect("a sample was read");
-        let has_wall = self.weights.keys().any(|kind| KINDS[*kind].event == "profiler.WallClockSample");
+        let index_of =
+            |event: &str| self.weights.iter().find(|(kind, _)| KINDS[**kind].event == event).map(|(_, weight)| *weight);
+        let wall = index_of("profiler.WallClockSample");
+        let on_cpu = index_of("jdk.CPUTimeSample").or(index_of("jdk.ExecutionSample"));
         let period = self.period_of(KINDS[first].event);
         let provenance = self.builder.provenance();
         provenance.format = NAME.into();
@@ -375,7 +381,7 @@ impl Reader {
         let default = self.weights[&first];
         let mut profile = self.builder.finish();
         profile.default_weight = default;
-        settle_cpu(&mut profile, period.filter(|_| KINDS[first].unit == "count"), has_wall);
+        settle_cpu(&mut profile, period.filter(|_| KINDS[first].unit == "count"), wall, on_cpu);
         Ok(profile)
     }
 
@@ -390,30 +396,30 @@ impl Reader {
 }
 
 /// Turns the counted CPU samples into time where the period is known, and moves them to the end; without a
-/// sample of CPU time the weight goes.
-fn settle_cpu(profile: &mut Profile, period: Option<f64>, has_wall: bool) {
+/// sample of CPU time the weight goes. Running wall clock samples count only where nothing else tells.
+fn settle_cpu(profile: &mut Profile, period: Option<f64>, wall: Option<usize>, on_cpu: Option<usize>) {
+    for sample in &mut profile.samples {
+        if on_cpu.is_some() && wall.is_some_and(|wall| sample.weights[wall] != 0.0) {
+            sample.weights[CPU] = 0.0;
+        }
+    }
     let any = profile.samples.iter().any(|sample| sample.weights[CPU] != 0.0);
+    let wall = wall.filter(|_| period.is_some() && on_cpu.is_none());
+    for sample in &mut profile.samples {
+        let walls = wall.map(|wall| sample.weights[wall]);
+        let cpu = sample.weights.remove(CPU);
+        let values = any.then_some(cpu).into_iter().chain(walls);
+        sample.weights.extend(values.map(|value| value * period.unwrap_or(1.0)));
+    }
     let mut cpu = profile.weight_types.remove(CPU);
     profile.default_weight -= 1;
-    if any && period.is_some() {
-        cpu.unit = "nanoseconds".into();
-    }
-    let wall = has_wall && period.is_some();
-    let default = profile.default_weight;
-    for sample in &mut profile.samples {
-        let value = sample.weights.remove(CPU);
-        let whole = sample.weights[default];
-        if any {
-            sample.weights.push(value * period.unwrap_or(1.0));
-        }
-        if wall {
-            sample.weights.push(whole * period.unwrap_or(1.0));
-        }
-    }
     if any {
+        if period.is_some() {
+            cpu.unit = "nanoseconds".into();
+        }
         profile.weight_types.push(cpu);
     }
-    if wall {
+    if wall.is_some() {
         profile.weight_types.push(WeightType { name: "wall".into(), unit: "nanoseconds".into() });
     }
 }

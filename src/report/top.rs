@@ -1,0 +1,180 @@
+//! Prints the heaviest functions of a profile, as a table or as JSON, with the unit beside every number.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use crate::profile::{GroupBy, Profile, SampleClock, Top};
+use crate::unit::{Bytes, Nanos, Share};
+
+/// What to print.
+pub struct View<'a> {
+    /// The profile.
+    pub profile: &'a Profile,
+    /// The weight that shares are of.
+    pub weight: usize,
+    /// What frames are put together by.
+    pub group: GroupBy,
+    /// The most rows to print.
+    pub limit: usize,
+}
+
+/// A weight with its unit, in the unit's own notation.
+pub fn amount(value: f64, unit: &str) -> String {
+    match unit {
+        "nanoseconds" => Nanos(value).to_string(),
+        "bytes" => Bytes(value).to_string(),
+        "count" | "unstated" => whole(value),
+        other => format!("{} {other}", whole(value)),
+    }
+}
+
+fn whole(value: f64) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") }
+}
+
+/// A table, with the totals and what to distrust above it.
+pub fn text(view: &View<'_>) -> String {
+    let View { profile, weight, group, limit } = view;
+    let weight_type = &profile.weight_types[*weight];
+    let unit = weight_type.unit.as_str();
+    let top = profile.top(*weight, *group);
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", headline(profile, *weight, &top));
+    if top.denominator == 0.0 {
+        let _ = writeln!(out, "No samples: {} is zero in the whole profile.", safe(&weight_type.name));
+    }
+    for other in others(profile, *weight) {
+        let _ = writeln!(out, "{other}");
+    }
+    for note in &profile.notes {
+        let _ = writeln!(out, "note: {} ({})", safe(&note.message), note.count);
+    }
+    for doubt in profile.doubts(*weight) {
+        let _ = writeln!(out, "{}: {}. → {}", doubt.code, safe(&doubt.message), doubt.remedy);
+    }
+    if top.rows.is_empty() {
+        return out;
+    }
+    let what = match group {
+        GroupBy::Function => "function",
+        GroupBy::Module => "module",
+        GroupBy::Line => "line",
+    };
+    let _ = writeln!(
+        out,
+        "\n{:>9}  {:>12}  {:>9}  {:>12}  {:>9}  {:>9}  {what}",
+        "self", "", "total", "", "self n", "total n"
+    );
+    let count = |count: Option<f64>| count.map_or("—".to_owned(), whole);
+    for row in top.rows.iter().take(*limit) {
+        let _ = writeln!(
+            out,
+            "{:>9}  {:>12}  {:>9}  {:>12}  {:>9}  {:>9}  {}",
+            Share(row.self_share).to_string(),
+            amount(row.self_weight, unit),
+            Share(row.total_share).to_string(),
+            amount(row.total_weight, unit),
+            count(row.self_samples),
+            count(row.total_samples),
+            safe(&row.name),
+        );
+    }
+    if top.without_stack != 0.0 {
+        let _ = writeln!(
+            out,
+            "{:>9}  {:>12}  in samples without a stack",
+            Share(top.without_stack / top.denominator).to_string(),
+            amount(top.without_stack, unit)
+        );
+    }
+    if top.rows.len() > *limit {
+        let _ = writeln!(out, "… {} more; --limit shows them", top.rows.len() - limit);
+    }
+    out
+}
+
+fn headline(profile: &Profile, weight: usize, top: &Top) -> String {
+    let weight_type = &profile.weight_types[weight];
+    let samples = top.samples.map_or("an unknown number of samples".to_owned(), |samples| format!("{samples} samples"));
+    let mut line = format!("{}: {samples}", profile.provenance.format);
+    if weight_type.unit != "count" || top.samples != Some(top.total as u64) {
+        let _ = write!(line, ", {} {}", safe(&weight_type.name), amount(top.total, &weight_type.unit));
+    }
+    if top.total != top.denominator {
+        let _ = write!(
+            line,
+            " net, {} as the sum of absolute values, which shares are of",
+            amount(top.denominator, &weight_type.unit)
+        );
+    }
+    if let Some(duration) = profile.provenance.duration_ns {
+        let _ = write!(line, ", recorded in {}", Nanos(duration as f64));
+    }
+    if let Some(hz) = profile.provenance.requested_hz {
+        let _ = write!(line, ", {} samples a second asked for", whole(hz.round()));
+    }
+    line.push_str(match profile.provenance.clock {
+        SampleClock::Unknown => "",
+        SampleClock::Cpu => ", CPU time",
+        SampleClock::Wall => ", wall time",
+        SampleClock::Allocation => ", allocation",
+        SampleClock::Event => ", events",
+    });
+    let _ = write!(line, ". Shares are of {} ({}).", safe(&weight_type.name), safe(&weight_type.unit));
+    line
+}
+
+fn others(profile: &Profile, weight: usize) -> Vec<String> {
+    let other = |index: usize| {
+        let weight_type = &profile.weight_types[index];
+        let samples = profile.samples_of(index).map_or(String::new(), |samples| format!(" in {samples} samples"));
+        let total = amount(profile.total(index), &weight_type.unit);
+        format!(
+            "also: {} ({}) {total}{samples}; --weight {}",
+            safe(&weight_type.name),
+            safe(&weight_type.unit),
+            safe(&weight_type.name)
+        )
+    };
+    (0..profile.weight_types.len()).filter(|index| *index != weight).map(other).collect()
+}
+
+/// Names come from files: control characters must not reach the terminal.
+fn safe(text: &str) -> String {
+    text.chars()
+        .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
+        .collect()
+}
+
+/// The same as one JSON object, every row in it that `limit` allows.
+pub fn json(view: &View<'_>) -> String {
+    let View { profile, weight, group, limit } = view;
+    let mut top = profile.top(*weight, *group);
+    top.rows.truncate(*limit);
+    let weights: Vec<_> = profile
+        .weight_types
+        .iter()
+        .enumerate()
+        .map(|(index, weight)| {
+            json!({
+                "name": weight.name, "unit": weight.unit, "total": profile.total(index),
+                "samples": profile.samples_of(index),
+            })
+        })
+        .collect();
+    let document = json!({
+        "provenance": profile.provenance,
+        "weights": weights,
+        "weight": profile.weight_types[*weight],
+        "by": group,
+        "total": top.total,
+        "denominator": top.denominator,
+        "samples": top.samples,
+        "without_stack": top.without_stack,
+        "rows": top.rows,
+        "notes": profile.notes,
+        "warnings": profile.doubts(*weight),
+    });
+    format!("{document:#}\n")
+}
