@@ -34,8 +34,8 @@ mod serve;
 mod shell;
 mod terminal;
 mod time;
-mod whatif;
 mod top;
+mod whatif;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -200,19 +200,12 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         Some(Command::Serve(args)) => serve::run(&args),
         Some(Command::Completions(args)) => shell::completions(&args),
         Some(Command::Man(args)) => shell::man(&args),
+        Some(Command::Convert(args)) => convert::run(&args),
+        Some(Command::Top(args)) => top::run(&args),
     })
 }
 
 fn exit(outcome: anyhow::Result<Outcome>) -> ExitCode {
-    let args = Args::parse();
-    let outcome = match args.command {
-        Command::Convert(args) => convert::run(&args),
-        #[cfg(feature = "sampler")]
-        Command::Flamegraph(args) => flamegraph::run(&args, suite),
-        Command::List(args) => list::run(&args, suite),
-        Command::Serve(args) => serve::run(&args),
-        Command::Top(args) => top::run(&args),
-    };
     match outcome {
         Ok(Outcome::Fine) => ExitCode::SUCCESS,
         Ok(Outcome::Refuted) => ExitCode::from(1),

@@ -74,15 +74,16 @@ impl Profile {
             roots.push(stack.parent.map_or(index as u32, |parent| roots[parent.0 as usize]));
         }
         let root_frame = |stack: usize| self.stacks[roots[stack] as usize].frame;
-        let mut names: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut names: FxHashMap<(&str, &Option<String>, &Option<String>), u32> = FxHashMap::default();
         let mut name_of = Vec::with_capacity(self.frames.len());
         for frame in &self.frames {
             let next = names.len() as u32;
-            name_of.push(*names.entry(frame.function.as_str()).or_insert(next));
+            name_of.push(*names.entry((frame.function.as_str(), &frame.module, &frame.file)).or_insert(next));
         }
         let by_root: FxHashSet<u32> =
             (0..self.stacks.len()).map(|stack| name_of[root_frame(stack).0 as usize]).collect();
-        // A function that is a root here and lies below another root there was cut off here.
+        // A function (of one file: every module of Python has a `<module>`) that is a root here and lies below
+        // another root there was cut off here.
         let inner: FxHashSet<u32> = (0..self.stacks.len())
             .filter(|stack| self.stacks[*stack].parent.is_some())
             .map(|stack| (name_of[self.stacks[stack].frame.0 as usize], name_of[root_frame(stack).0 as usize]))

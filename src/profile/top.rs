@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Frame, Profile, SelfTotal};
+use super::{Frame, Profile, SelfTotal, StackSample};
 
 /// What frames are put together by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -52,10 +52,19 @@ pub struct Top {
 }
 
 impl Profile {
-    /// The number of samples with a weight of this type; `None` where the file does not say.
+    /// The number of samples of this weight; `None` where the file does not say.
+    ///
+    /// Where the file counts samples in a weight of its own, that counts; else a sample counts for every
+    /// weight that it has: each of several events has its own samples.
     pub fn samples_of(&self, weight: usize) -> Option<u64> {
-        let with_weight = self.samples.iter().filter(|sample| sample.weights[weight] != 0.0);
-        with_weight.map(|sample| sample.count).try_fold(0u64, |sum, count| Some(sum.saturating_add(count?)))
+        let counted = self.count_weight();
+        let mut counts = self.samples.iter().map(|sample| count_of(sample, weight, counted));
+        counts.try_fold(0u64, |sum, count| Some(sum.saturating_add(count? as u64)))
+    }
+
+    /// The weight that counts samples.
+    fn count_weight(&self) -> Option<usize> {
+        self.weight_types.iter().position(|weight| weight.name == "samples" && weight.unit == "count")
     }
 
     /// Self and total of every function, module or line.
@@ -64,11 +73,8 @@ impl Profile {
         let by_weight = self.by(weight, key);
         let samples = self.samples_of(weight);
         let mut counted = samples.map(|_| {
-            let count = |sample: &super::StackSample| match sample.weights[weight] != 0.0 {
-                true => sample.count.unwrap_or(0) as f64,
-                false => 0.0,
-            };
-            self.by_value(count, key)
+            let counted = self.count_weight();
+            self.by_value(|sample| count_of(sample, weight, counted).unwrap_or(0.0), key)
         });
         let values = || self.samples.iter().map(|sample| sample.weights[weight]);
         let denominator: f64 = values().map(f64::abs).sum();
@@ -99,6 +105,14 @@ impl Profile {
     }
 }
 
+fn count_of(sample: &StackSample, weight: usize, counted: Option<usize>) -> Option<f64> {
+    match counted {
+        Some(counted) => Some(sample.weights[counted].max(0.0)),
+        None if sample.weights[weight] == 0.0 => Some(0.0),
+        None => sample.count.map(|count| count as f64),
+    }
+}
+
 fn name_of(frame: &Frame, group: GroupBy) -> String {
     match group {
         GroupBy::Function => frame.function.clone(),
@@ -115,7 +129,7 @@ fn name_of(frame: &Frame, group: GroupBy) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Builder, StackSample, WeightType};
+    use crate::profile::{Builder, WeightType};
 
     fn profile(samples: &[(&[&str], f64, Option<u64>)]) -> Profile {
         let mut builder = Builder::new(vec![WeightType { name: "cpu".into(), unit: "nanoseconds".into() }]);

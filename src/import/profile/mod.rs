@@ -11,6 +11,8 @@ pub mod folded;
 pub mod gecko;
 pub mod jfr;
 pub mod js_self_profiling;
+#[cfg(unix)]
+pub mod perf_data;
 pub mod perf_script;
 pub mod pprof;
 pub mod speedscope;
@@ -58,6 +60,8 @@ pub const FORMATS: &[Format] = &[
     gecko::PROCESSED,
     gecko::RAW,
     jfr::FORMAT,
+    #[cfg(unix)]
+    perf_data::FORMAT,
     pprof::FORMAT,
     perf_script::FORMAT,
     folded::FORMAT,
@@ -129,6 +133,21 @@ fn normal_unit(unit: &str) -> (String, f64) {
     (unit.to_owned(), scale)
 }
 
+/// Of several events, the one that is time or nearest to it, and what it advances with.
+fn facts_of_event(profile: &Profile) -> (usize, SampleClock) {
+    let distance = |name: &str| match name {
+        "cpu-clock" | "task-clock" => 0,
+        "cycles" | "cpu-cycles" => 1,
+        _ => 2,
+    };
+    let nearest = profile.weight_types.iter().enumerate().min_by_key(|(_, weight)| distance(&weight.name));
+    match nearest {
+        Some((index, weight)) if distance(&weight.name) < 2 => (index, SampleClock::Cpu),
+        Some((index, _)) => (index, SampleClock::Event),
+        None => (0, SampleClock::Unknown),
+    }
+}
+
 /// What a weight of this name advances with.
 fn clock_of(weight: &str) -> SampleClock {
     match weight {
@@ -175,6 +194,10 @@ fn known_but_unread(head: &[u8]) -> Option<(&'static str, &'static str)> {
     if starts("\x7fELF") || starts("MZ") || head.starts_with(&[0xcf, 0xfa, 0xed, 0xfe]) {
         return Some(("a program or library", "profile it, and bring the profile"));
     }
+    #[cfg(not(unix))]
+    if starts("PERFILE2") {
+        return Some(("perf.data on this system", "bring the text of perf script"));
+    }
     if starts("PK\x03\x04") {
         return Some(("a zip archive", "unpack it first"));
     }
@@ -210,6 +233,10 @@ fn describe(head: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    pub(super) fn read_bytes(bytes: &[u8]) -> Result<Profile, ImportError> {
+        read(bytes, &Options::default())
+    }
 
     pub(super) fn read_text(text: &str) -> Result<Profile, ImportError> {
         read(text.as_bytes(), &Options::default())

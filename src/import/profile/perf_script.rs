@@ -7,11 +7,11 @@
 use rustc_hash::FxHashMap;
 
 use super::symbol;
-use super::{Format, Options};
+use super::{Format, Options, facts_of_event};
 use crate::import::Detection;
 use crate::import::error::{ImportError, Position, excerpt};
 use crate::import::input::{Input, Lines};
-use crate::profile::{Builder, Frame, FrameId, FrameKind, Profile, SampleClock, StackSample, ThreadId, WeightType};
+use crate::profile::{Builder, Frame, FrameId, FrameKind, Profile, StackSample, ThreadId, WeightType};
 
 const NAME: &str = "perf-script";
 const EXPECTED: &str = "`comm pid [cpu] time: period event:`, or a frame `address symbol (module)`";
@@ -138,7 +138,7 @@ fn is_pid(token: &[u8]) -> bool {
 }
 
 /// The event without modifiers and without the name of a hybrid processor's unit.
-fn base_event(event: &str) -> &str {
+pub(super) fn base_event(event: &str) -> &str {
     let modifiers = |text: &str| !text.is_empty() && text.chars().all(|letter| "ukhHGIpPSDWeb".contains(letter));
     let event = match event.rsplit_once(':') {
         Some((base, tail)) if !base.is_empty() && modifiers(tail) => base,
@@ -516,18 +516,7 @@ impl Reader {
             self.builder.note("several-events", message, self.weights as u64);
         }
         let mut profile = self.builder.finish();
-        let time_like = |name: &str| match name {
-            "cpu-clock" | "task-clock" => 0,
-            "cycles" | "cpu-cycles" => 1,
-            _ => 2,
-        };
-        let order = profile.weight_types.iter().enumerate().min_by_key(|(_, weight)| time_like(&weight.name));
-        profile.default_weight = order.map_or(0, |(index, _)| index);
-        profile.provenance.clock =
-            match profile.weight_types.get(profile.default_weight).map(|weight| time_like(&weight.name)) {
-                Some(0 | 1) => SampleClock::Cpu,
-                _ => SampleClock::Event,
-            };
+        (profile.default_weight, profile.provenance.clock) = facts_of_event(&profile);
         Ok(profile)
     }
 }
@@ -536,6 +525,7 @@ impl Reader {
 mod tests {
     use super::super::tests::{read_text, self_total};
     use super::*;
+    use crate::profile::SampleClock;
 
     fn header(line: &str) -> (String, String, Option<u64>, Option<u64>, String) {
         let header = parse_header(line.as_bytes()).unwrap_or_else(|| panic!("{line}"));

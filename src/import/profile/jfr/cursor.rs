@@ -130,8 +130,10 @@ mod tests {
     // grafana/jfr-parser#20: string encodings beyond UTF-8.
     #[test]
     fn every_string_encoding_is_read() {
-        let read = |bytes: &[u8]| Cursor::new(bytes, 0).text().unwrap();
-        let here = |text: &str| Text::Here(Cow::Owned(text.to_owned()));
+        fn read(bytes: &[u8]) -> Text<'_> {
+            Cursor::new(bytes, 0).text().unwrap()
+        }
+        let here = |text: &'static str| Text::Here(Cow::Borrowed(text));
         assert_eq!(read(&[0]), Text::None);
         assert_eq!(read(&[1]), here(""));
         assert_eq!(read(&[2, 0x80, 0x01]), Text::Pooled(128));

@@ -1,0 +1,339 @@
+//! `perf.data` itself, as a file or from a pipe.
+//!
+//! The file holds addresses and mappings, not names: a frame is named by its module and its offset there.
+//! Bring the text of `perf script` where names are wanted. Call chains recorded with DWARF stay short, as
+//! unwinding them takes the programs.
+
+use std::io::Cursor;
+
+use linux_perf_data::linux_perf_event_reader::constants::{
+    PERF_CONTEXT_GUEST_KERNEL, PERF_CONTEXT_KERNEL, PERF_CONTEXT_MAX,
+};
+use linux_perf_data::linux_perf_event_reader::{CpuMode, EventRecord, SampleRecord, SamplingPolicy};
+use linux_perf_data::{PerfFile, PerfFileReader, PerfFileRecord};
+use rustc_hash::FxHashMap;
+
+use super::perf_script::base_event;
+use super::{Format, Options, facts_of_event};
+use crate::import::Detection;
+use crate::import::error::{ImportError, Position};
+use crate::import::input::Input;
+use crate::profile::{Builder, Frame, FrameId, FrameKind, Profile, StackSample, ThreadId, WeightType};
+
+const NAME: &str = "perf-data";
+
+pub(super) const FORMAT: Format = Format { name: NAME, description: "perf.data", detect, read };
+
+/// The header of a pipe is 16 bytes long, and says so.
+const PIPE_HEADER: &[u8] = &[16, 0, 0, 0, 0, 0, 0, 0];
+
+fn detect(head: &[u8]) -> Detection {
+    let is_perf = head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP");
+    if is_perf { Detection::Yes } else { Detection::No }
+}
+
+fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
+    let bytes = input.bytes()?;
+    let is_pipe = bytes.get(8..16) == Some(PIPE_HEADER);
+    let parsed = match is_pipe {
+        true => PerfFileReader::parse_pipe(Cursor::new(bytes)),
+        false => {
+            check_sections(&bytes)?;
+            PerfFileReader::parse_file(Cursor::new(bytes))
+        }
+    };
+    let PerfFileReader { mut perf_file, mut record_iter } = parsed.map_err(|error| broken(&error.to_string(), 0))?;
+    let mut reader = Reader::new(&perf_file, options);
+    let mut records = 0;
+    loop {
+        let record = match record_iter.next_record(&mut perf_file) {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) => return Err(broken(&error.to_string(), records)),
+        };
+        records += 1;
+        if let PerfFileRecord::EventRecord { attr_index, record } = record {
+            let parsed = record.parse().map_err(|error| broken(&error.to_string(), records))?;
+            reader.record(attr_index, &parsed);
+        }
+    }
+    reader.finish(&perf_file, records)
+}
+
+fn broken(found: &str, records: u64) -> ImportError {
+    let position = if records == 0 { Position::Whole } else { Position::Item(format!("record {records}")) };
+    ImportError::malformed(NAME, position, found, "a complete recording of perf record")
+}
+
+/// Offsets and sizes of the header's sections lie within the file: otherwise it is truncated.
+fn check_sections(bytes: &[u8]) -> Result<(), ImportError> {
+    let big = bytes.starts_with(b"2ELIFREP");
+    let word = |at: usize| -> Option<u64> {
+        let word: [u8; 8] = bytes.get(at..at + 8)?.try_into().ok()?;
+        Some(if big { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) })
+    };
+    // magic, size, attribute size, then three sections of offset and size.
+    for (at, what) in [(24, "attributes"), (40, "data"), (56, "event types")] {
+        let (Some(offset), Some(size)) = (word(at), word(at + 8)) else {
+            let found = format!("{} bytes (truncated)", bytes.len());
+            return Err(ImportError::malformed(NAME, Position::Byte(0), found, "a header of 72 bytes"));
+        };
+        if offset.checked_add(size).is_none_or(|end| end > bytes.len() as u64) {
+            let found = format!("{} bytes to the end of the file (truncated)", bytes.len());
+            let expected = format!("{what} of {size} bytes at byte {offset}");
+            return Err(ImportError::malformed(NAME, Position::Byte(at as u64), found, expected));
+        }
+        if what == "data" && size == 0 {
+            let found = "a data section of 0 bytes: perf was killed before it finished the file";
+            return Err(ImportError::malformed(NAME, Position::Byte(at as u64), found, "recorded data"));
+        }
+    }
+    Ok(())
+}
+
+struct Mapping {
+    start: u64,
+    end: u64,
+    file_offset: u64,
+    module: String,
+}
+
+struct Event {
+    weight: usize,
+    name: String,
+    fixed_period: Option<u64>,
+    samples: u64,
+}
+
+struct Reader {
+    builder: Builder,
+    events: Vec<Event>,
+    weights: usize,
+    mappings: FxHashMap<i32, Vec<Mapping>>,
+    kernel: Vec<Mapping>,
+    names: FxHashMap<i32, String>,
+    threads: FxHashMap<i32, ThreadId>,
+    frames: FxHashMap<(i32, u64, bool), FrameId>,
+    times: Option<(u64, u64)>,
+    without_stack: u64,
+    lost: u64,
+}
+
+impl Reader {
+    fn new(file: &PerfFile, options: &Options) -> Self {
+        let mut weight_types: Vec<WeightType> = Vec::new();
+        let mut events = Vec::new();
+        for (index, description) in file.event_attributes().iter().enumerate() {
+            let name = description.name().map_or_else(|| format!("event {index}"), str::to_owned);
+            let base = base_event(&name);
+            let unit = if matches!(base, "cpu-clock" | "task-clock") { "nanoseconds" } else { base };
+            let weight = WeightType { name: base.to_owned(), unit: unit.to_owned() };
+            let at = weight_types.iter().position(|known| *known == weight).unwrap_or_else(|| {
+                weight_types.push(weight);
+                weight_types.len() - 1
+            });
+            let fixed_period = match description.attributes().sampling_policy {
+                SamplingPolicy::Period(period) => Some(period.get()),
+                _ => None,
+            };
+            events.push(Event { weight: at, name, fixed_period, samples: 0 });
+        }
+        let weights = weight_types.len();
+        let mut builder = Builder::new(weight_types);
+        builder.keep_at_most(options.keep_samples);
+        for description in file.event_attributes() {
+            match description.attributes().sampling_policy {
+                SamplingPolicy::Frequency(hz) => builder.provenance().requested_hz = Some(hz as f64),
+                SamplingPolicy::Period(period) => {
+                    builder.provenance().period = Some(period.get() as f64);
+                    builder.provenance().period_unit = description.name().map(|name| base_event(name).to_owned());
+                }
+                SamplingPolicy::NoSampling => {}
+            }
+        }
+        Reader {
+            builder,
+            events,
+            weights,
+            mappings: FxHashMap::default(),
+            kernel: Vec::new(),
+            names: FxHashMap::default(),
+            threads: FxHashMap::default(),
+            frames: FxHashMap::default(),
+            times: None,
+            without_stack: 0,
+            lost: 0,
+        }
+    }
+
+    fn record(&mut self, attribute: usize, record: &EventRecord<'_>) {
+        match record {
+            EventRecord::Sample(sample) => self.sample(attribute, sample),
+            EventRecord::Comm(comm) => {
+                let name = String::from_utf8_lossy(&comm.name.as_slice()).into_owned();
+                if comm.is_execve {
+                    self.mappings.remove(&comm.pid);
+                    self.frames.retain(|(pid, ..), _| *pid != comm.pid);
+                }
+                self.names.insert(comm.tid, name);
+                self.threads.remove(&comm.tid);
+            }
+            EventRecord::Fork(fork) => {
+                if let Some(name) = self.names.get(&fork.ptid).cloned() {
+                    self.names.entry(fork.tid).or_insert(name);
+                }
+                if fork.pid != fork.ppid
+                    && let Some(of_parent) = self.mappings.get(&fork.ppid)
+                {
+                    let copy = |mapping: &Mapping| Mapping { module: mapping.module.clone(), ..*mapping };
+                    let copies = of_parent.iter().map(copy).collect();
+                    self.mappings.insert(fork.pid, copies);
+                }
+            }
+            EventRecord::Mmap(mmap) if mmap.is_executable => {
+                let kernel = mmap.cpu_mode == CpuMode::Kernel || mmap.pid == -1;
+                self.map(mmap.pid, kernel, (mmap.address, mmap.length, mmap.page_offset), &mmap.path.as_slice());
+            }
+            EventRecord::Mmap2(mmap) => {
+                let kernel = mmap.cpu_mode == CpuMode::Kernel || mmap.pid == -1;
+                self.map(mmap.pid, kernel, (mmap.address, mmap.length, mmap.page_offset), &mmap.path.as_slice());
+            }
+            EventRecord::Lost(lost) => self.lost += lost.count,
+            _ => {}
+        }
+    }
+
+    fn map(&mut self, pid: i32, kernel: bool, (start, length, file_offset): (u64, u64, u64), path: &[u8]) {
+        let module = String::from_utf8_lossy(path).into_owned();
+        let mapping = Mapping { start, end: start.saturating_add(length), file_offset, module };
+        match kernel {
+            true => self.kernel.push(mapping),
+            false => self.mappings.entry(pid).or_default().push(mapping),
+        }
+    }
+
+    fn sample(&mut self, attribute: usize, sample: &SampleRecord<'_>) {
+        let Some(event) = self.events.get_mut(attribute) else { return };
+        event.samples += 1;
+        let weight = event.weight;
+        let period = sample.period.or(event.fixed_period).unwrap_or(1) as f64;
+        let (pid, tid) = (sample.pid.unwrap_or(-1), sample.tid.unwrap_or(-1));
+        let mut kernel = sample.cpu_mode == CpuMode::Kernel;
+        let mut frames = Vec::new();
+        if let Some(chain) = &sample.callchain {
+            for at in 0..chain.len() {
+                let Some(address) = chain.get(at) else { break };
+                if address >= PERF_CONTEXT_MAX {
+                    kernel = matches!(address, PERF_CONTEXT_KERNEL | PERF_CONTEXT_GUEST_KERNEL);
+                    continue;
+                }
+                frames.push(self.frame(pid, address, kernel));
+            }
+        }
+        if let (true, Some(address)) = (frames.is_empty(), sample.ip) {
+            frames.push(self.frame(pid, address, kernel));
+        }
+        let stack = self.builder.stack_of(frames.into_iter().rev());
+        self.without_stack += u64::from(stack.is_none());
+        if let Some(time) = sample.timestamp {
+            let (first, last) = self.times.unwrap_or((time, time));
+            self.times = Some((first.min(time), last.max(time)));
+        }
+        let time_ns = sample.timestamp.map(|time| time.saturating_sub(self.times.map_or(0, |(first, _)| first)));
+        let thread = Some(self.thread(tid));
+        let mut weights = vec![0.0; self.weights];
+        weights[weight] = period;
+        self.builder.sample(StackSample { stack, thread, time_ns, count: Some(1), weights });
+    }
+
+    fn thread(&mut self, tid: i32) -> ThreadId {
+        if let Some(thread) = self.threads.get(&tid) {
+            return *thread;
+        }
+        let name = self.names.get(&tid).map_or("", String::as_str);
+        let thread = self.builder.thread(format!("{name} {tid}").trim());
+        self.threads.insert(tid, thread);
+        thread
+    }
+
+    fn frame(&mut self, pid: i32, address: u64, kernel: bool) -> FrameId {
+        if let Some(frame) = self.frames.get(&(pid, address, kernel)) {
+            return *frame;
+        }
+        let mappings: &[Mapping] =
+            if kernel { &self.kernel } else { self.mappings.get(&pid).map_or(&[], Vec::as_slice) };
+        // The latest mapping of an address hides those before.
+        let mapping = mappings.iter().rev().find(|mapping| (mapping.start..mapping.end).contains(&address));
+        let frame = match mapping {
+            Some(mapping) => {
+                let offset = if kernel { address } else { (address - mapping.start).wrapping_add(mapping.file_offset) };
+                let kind = if kernel { FrameKind::Kernel } else { FrameKind::Plain };
+                let module = mapping.module.strip_suffix("_text").unwrap_or(&mapping.module).to_owned();
+                Frame {
+                    function: format!("0x{offset:x}"),
+                    module: Some(module),
+                    address: Some(offset),
+                    kind,
+                    ..Frame::default()
+                }
+            }
+            None => {
+                let module = if kernel { "[kernel.kallsyms]" } else { "[unknown]" };
+                let kind = if kernel { FrameKind::Kernel } else { FrameKind::Plain };
+                let function = format!("0x{address:x}");
+                Frame { function, module: Some(module.to_owned()), address: Some(address), kind, ..Frame::default() }
+            }
+        };
+        let id = self.builder.frame(frame);
+        // A mapping may come later: only found ones stay.
+        if self.frames.len() < 1 << 20 {
+            self.frames.insert((pid, address, kernel), id);
+        }
+        id
+    }
+
+    fn finish(mut self, file: &PerfFile, records: u64) -> Result<Profile, ImportError> {
+        let samples: u64 = self.events.iter().map(|event| event.samples).sum();
+        if samples == 0 {
+            return Err(ImportError::NoSamples { why: format!("{records} records, none of them a sample") });
+        }
+        let message = "perf.data holds addresses, not names: frames are offsets in their module; perf script has names";
+        self.builder.note("not-symbolised", message, samples);
+        if self.without_stack > 0 {
+            self.builder.note("no-stack", "samples without a stack or an address", self.without_stack);
+        }
+        let times = self.times;
+        let provenance = self.builder.provenance();
+        provenance.format = NAME.into();
+        provenance.duration_ns = times.map(|(first, last)| last - first);
+        provenance.producer = file.perf_version().ok().flatten().map(|version| format!("perf {version}"));
+        if self.lost > 0 {
+            provenance.facts.insert(crate::profile::facts::LOST.into(), self.lost.to_string());
+        }
+        if let Ok(Some(words)) = file.cmdline() {
+            provenance.facts.insert("cmdline".into(), words.join(" "));
+        }
+        for event in &self.events {
+            *provenance.events.entry(event.name.clone()).or_default() += event.samples;
+        }
+        let mut profile = self.builder.finish();
+        (profile.default_weight, profile.provenance.clock) = facts_of_event(&profile);
+        Ok(profile)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read_bytes;
+
+    #[test]
+    fn a_header_without_its_sections_is_truncated() {
+        let mut bytes = b"PERFILE2".to_vec();
+        assert!(read_bytes(&bytes).unwrap_err().to_string().contains("truncated"));
+        for word in [104u64, 136, 200, 136, 1 << 40, 1 << 20, 0, 0] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        let error = read_bytes(&bytes).unwrap_err().to_string();
+        assert!(error.contains("truncated") && error.contains("attributes"), "{error}");
+    }
+}
