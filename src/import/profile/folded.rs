@@ -79,7 +79,8 @@ fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn detect(head: &[u8]) -> Detection {
-    if head.iter().take(4096).any(|byte| *byte == 0) {
+    // A truncated JSON document may end in a blank and a number.
+    if super::json::looks_like(head) || head.iter().take(4096).any(|byte| *byte == 0) {
         return Detection::No;
     }
     let (mut good, mut joined, mut bad) = (0, 0, 0);
