@@ -32,9 +32,9 @@ pub(super) struct Args {
     /// CPU time to sample, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
     cpu_seconds: f64,
-    /// own, pprof, perf (which is perf-fp) or perf-dwarf
-    #[arg(long, default_value_t = Sampler::Own)]
-    sampler: Sampler,
+    /// own, pprof, pprof-blocklist, perf (which is perf-fp) or perf-dwarf; by default the first that runs here
+    #[arg(long)]
+    sampler: Option<Sampler>,
     /// Samples a second of CPU time to ask for
     #[arg(long, default_value_t = 997)]
     hz: u32,
@@ -63,14 +63,15 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     if !(args.cpu_seconds > 0.0 && args.cpu_seconds.is_finite()) {
         bail!("--cpu-seconds must be a positive number, found {}", args.cpu_seconds);
     }
+    let sampler = args.sampler.unwrap_or_else(Sampler::preferred);
     let request =
-        Request { sampler: args.sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
+        Request { sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
     let recording = sampler::record(workload, args.seed, &request)?;
     let own = if args.as_reported { None } else { recording.by_own_address.as_ref() };
     let profile = own.unwrap_or(&recording.profile);
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));
     let labels =
-        Labels { title: format!("{name}, sampled by {}", args.sampler), subtitle: Some(summary(&recording, &request)) };
+        Labels { title: format!("{name}, sampled by {sampler}"), subtitle: Some(summary(&recording, &request)) };
     write_file(&path, flamegraph::svg(profile, profile.default_weight, &labels)?.as_bytes())?;
     let folded = path.with_extension("folded");
     write_file(&folded, flamegraph::folded_text(profile, profile.default_weight).as_bytes())?;

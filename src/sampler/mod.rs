@@ -57,6 +57,11 @@ impl Sampler {
         }
     }
 
+    /// The first sampler that runs here; the own one where none does, so that its error is shown.
+    pub fn preferred() -> Self {
+        Self::ALL.into_iter().find(|sampler| sampler.available().is_ok()).unwrap_or(Self::Own)
+    }
+
     /// Whether it can run here; else why not, with a remedy.
     pub fn available(self) -> Result<(), SamplerError> {
         platform::available(self)
@@ -343,16 +348,25 @@ fn tick_hz() -> Option<u64> {
 
 fn window_warnings(windows: &window::Windows) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let off_cpu = windows.wall_ns.saturating_sub(windows.cpu_ns) as f64 / windows.wall_ns.max(1) as f64;
+    let wall = windows.wall_ns.max(1) as f64;
+    let waited = windows.waited_ns as f64 / wall;
+    let off_cpu = windows.wall_ns.saturating_sub(windows.cpu_ns) as f64 / wall - waited;
     if off_cpu > 0.1 {
         warnings.push(Warning {
             code: "off-cpu".to_owned(),
             message: format!(
-                "{} of the wall time of {} was not spent on a CPU (sleeping, blocked, or the CPU given to others); samplers of CPU time do not see it",
+                "{} of the wall time of {} was spent sleeping or blocked; samplers of CPU time do not see it",
                 Share(off_cpu),
-                Nanos(windows.wall_ns as f64),
+                Nanos(wall),
             ),
-            remedy: "compare wall with CPU time; on a busy machine run again when it is idle".to_owned(),
+            remedy: "shares are of CPU time; compare wall time where waiting matters".to_owned(),
+        });
+    }
+    if waited > 0.1 {
+        warnings.push(Warning {
+            code: "busy-host".to_owned(),
+            message: format!("{} of the wall time went by ready to run, while others had the CPU", Share(waited)),
+            remedy: "run again when the machine is idle".to_owned(),
         });
     }
     if windows.cpu_ns as f64 > 1.1 * windows.thread_cpu_ns as f64 {

@@ -39,6 +39,8 @@ pub(super) struct Windows {
     pub(super) cpu_ns: u64,
     pub(super) thread_cpu_ns: u64,
     pub(super) wall_ns: u64,
+    /// Time that the thread was ready to run and had no CPU.
+    pub(super) waited_ns: u64,
     /// Thread CPU time of one iteration, a value per batch.
     pub(super) per_iteration: Vec<f64>,
     /// Start and end of each window on the monotonic clock.
@@ -82,6 +84,7 @@ impl<'a> Runner<'a> {
         self.fixture.load(self.next..end)?;
         self.next = end;
         let own = gate.own_cpu_ns();
+        let waited = run_delay_ns();
         let (start, process, thread) = (monotonic_ns(), process_cpu_ns(), thread_cpu_ns());
         gate.open();
         sampled_window(self.fixture);
@@ -92,6 +95,7 @@ impl<'a> Runner<'a> {
         windows.cpu_ns += process.saturating_sub(gate.own_cpu_ns().saturating_sub(own));
         windows.thread_cpu_ns += thread;
         windows.wall_ns += stop - start;
+        windows.waited_ns += run_delay_ns().saturating_sub(waited);
         windows.intervals.push((start, stop));
         windows.iterations += self.batch;
         windows.per_iteration.push(thread as f64 / self.batch as f64);
@@ -107,6 +111,12 @@ impl<'a> Runner<'a> {
 fn sampled_window(fixture: &mut dyn Fixture) {
     fixture.run();
     std::hint::black_box(());
+}
+
+/// Time that this thread has been ready to run without a CPU; 0 where the system does not say.
+fn run_delay_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().nth(1).and_then(|field| field.parse().ok()).unwrap_or(0)
 }
 
 /// CPU time of all threads of the process, in nanoseconds; of this thread where there is no such clock.

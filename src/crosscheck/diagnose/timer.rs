@@ -75,6 +75,15 @@ pub(super) fn blocklist(case: &Case) -> Option<Diagnosis> {
     })
 }
 
+/// The weight in the call that unblocks signals, which is hardly ever where time goes: what was sampled
+/// there ran before it, with the signal blocked.
+fn unblocking(case: &Case) -> Option<f64> {
+    let unblocks = |name: &str| name.contains("sigmask") || name.contains("sigprocmask") || name == "[signals blocked]";
+    let weight = case.weight_anywhere(|stack| case.frames(stack).next().is_some_and(|leaf| unblocks(&leaf.function)));
+    let part = super::ratio(weight, case.attribution.total);
+    (part > case.margin && case.accused().next().is_some()).then_some(part)
+}
+
 /// Samples that are missing without a tick or a blocklist to explain it.
 pub(super) fn samples_lost(case: &Case) -> Option<Diagnosis> {
     let said: u64 = case.fact(facts::LOST).and_then(|text| text.parse().ok()).unwrap_or(0)
@@ -82,15 +91,22 @@ pub(super) fn samples_lost(case: &Case) -> Option<Diagnosis> {
     let delivered = case.budget.delivered.unwrap_or(0.0);
     let counted = said as f64 > case.margin * (delivered + said as f64);
     let missing = missing(case).filter(|_| blocklist(case).is_none());
-    if !counted && missing.is_none() {
+    let masked = unblocking(case);
+    if !counted && missing.is_none() && masked.is_none() {
         return None;
     }
     let mut evidence = Vec::new();
     evidence.extend(counted.then(|| format!("the sampler counts {said} lost samples beside {delivered:.0} kept")));
     evidence.extend(missing.map(|part| format!("{:.0} % of the expected samples are missing", part * 100.0)));
+    evidence.extend(masked.map(|part| {
+        format!(
+            "{:.0} % of the weight is in the call that changes the signal mask: signals were blocked before it",
+            part * 100.0
+        )
+    }));
     Some(Diagnosis {
         mechanism: Mechanism::SamplesLost,
-        certainty: if counted { Certainty::Shown } else { Certainty::Fits },
+        certainty: if counted || masked.is_some() { Certainty::Shown } else { Certainty::Fits },
         message: "samples are missing, and what ran while they were is not in any share".into(),
         evidence,
         remedy: "look for code that blocks the signal, a lock held by the unwinder, or a full buffer; use --sampler \

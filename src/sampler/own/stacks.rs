@@ -14,6 +14,9 @@ const SINGLE_SAMPLES: usize = 2_000_000;
 /// Calls kept, over all stacks. Samples with stacks that would need more are kept without one.
 const CALLS: usize = 4_000_000;
 
+/// Samples of a thread whose weight is evened out.
+const NEIGHBOURS: usize = 32;
+
 /// Frames without an address of their own.
 const LEFT_OUT: u64 = 0;
 
@@ -21,7 +24,6 @@ const LEFT_OUT: u64 = 0;
 struct Sums {
     count: u64,
     cpu_ns: u64,
-    wall_ns: u64,
     /// CPU time of signals that came late, beyond the timer's interval.
     late_ns: u64,
 }
@@ -43,6 +45,9 @@ pub(super) struct Stacks {
     added_up: FxHashMap<(i32, Option<u32>), Sums>,
     names: FxHashMap<i32, String>,
     broken: u64,
+    /// Samples of threads that were waiting, and the wall time up to them.
+    waiting: u64,
+    waiting_ns: u64,
     without_stack: u64,
     /// Records that the handlers could not keep.
     pub(super) lost: u64,
@@ -63,12 +68,16 @@ impl Stacks {
             return;
         };
         let (thread, flags) = (*first as u32 as i32, first >> 32);
+        if flags & OFF_CPU != 0 {
+            self.waiting += 1;
+            self.waiting_ns += passed_ns;
+            return;
+        }
         self.broken += u64::from(flags & BROKEN != 0);
         let stack = self.stack(addresses, *left_out);
         let sums = Sums {
-            count: u64::from(flags & OFF_CPU == 0),
+            count: 1,
             cpu_ns: *cpu_ns,
-            wall_ns: *passed_ns,
             late_ns: if flags & LATE != 0 { cpu_ns.saturating_sub(*interval_ns) } else { 0 },
         };
         if self.singles.len() < SINGLE_SAMPLES {
@@ -77,7 +86,6 @@ impl Stacks {
             let sum = self.added_up.entry((thread, stack)).or_default();
             sum.count += sums.count;
             sum.cpu_ns += sums.cpu_ns;
-            sum.wall_ns += sums.wall_ns;
             sum.late_ns += sums.late_ns;
         }
     }
@@ -104,6 +112,30 @@ impl Stacks {
             self.calls.push((caller, address));
             (self.calls.len() - 1) as u32
         })
+    }
+
+    /// Gives neighbouring samples of a thread the same weight, their total kept. A thread that works in
+    /// bursts between sleeps is hit in proportion to the length of each burst; the CPU time since the last
+    /// hit, though, depends on what came before, and would give short bursts the weight of long ones.
+    /// Samples that came late keep their own weight.
+    fn even_out(&mut self) {
+        let mut runs: FxHashMap<i32, Vec<usize>> = FxHashMap::default();
+        let mut full = Vec::new();
+        for (at, single) in self.singles.iter().enumerate().filter(|(_, single)| single.sums.late_ns == 0) {
+            let run = runs.entry(single.thread).or_default();
+            run.push(at);
+            if run.len() == NEIGHBOURS {
+                full.push(std::mem::take(run));
+            }
+        }
+        full.extend(runs.into_values().filter(|run| !run.is_empty()));
+        for run in full {
+            let total: u64 = run.iter().map(|at| self.singles[*at].sums.cpu_ns).sum();
+            let (each, rest) = (total / run.len() as u64, total % run.len() as u64);
+            for (turn, at) in run.into_iter().enumerate() {
+                self.singles[at].sums.cpu_ns = each + u64::from((turn as u64) < rest);
+            }
+        }
     }
 
     /// CPU time of all samples.
@@ -140,11 +172,9 @@ impl Stacks {
     }
 
     /// The profile, with names.
-    pub(super) fn profile(self, own_cpu_ns: u64) -> Profile {
-        let mut builder = Builder::new(vec![
-            WeightType { name: "cpu".to_owned(), unit: "nanoseconds".to_owned() },
-            WeightType { name: "wall".to_owned(), unit: "nanoseconds".to_owned() },
-        ]);
+    pub(super) fn profile(mut self, own_cpu_ns: u64) -> Profile {
+        self.even_out();
+        let mut builder = Builder::new(vec![WeightType { name: "cpu".to_owned(), unit: "nanoseconds".to_owned() }]);
         let mut symbols = Symbols::of_this_process();
         // A caller comes before what it calls, so one pass resolves all.
         let mut resolved: Vec<StackId> = Vec::with_capacity(self.calls.len());
@@ -162,7 +192,6 @@ impl Stacks {
             resolved.push(stack.expect("every address resolves to one frame at least"));
         }
         let origin = self.singles.first().map_or(0, |single| single.wall_ns);
-        let mut off_cpu = 0;
         let mut blocked_ns = 0;
         let samples = self
             .singles
@@ -172,7 +201,6 @@ impl Stacks {
         for (thread, stack, time_ns, sums) in samples {
             let stack = stack.map(|stack| resolved[stack as usize]);
             let thread = builder.thread(self.names.get(&thread).map_or("", String::as_str));
-            off_cpu += u64::from(sums.count == 0);
             let mut cpu_ns = sums.cpu_ns;
             if sums.late_ns > 0
                 && let Some(stack) = stack
@@ -181,16 +209,16 @@ impl Stacks {
                 // Signals were blocked, and the call that lets them through again is not where the time went.
                 cpu_ns -= sums.late_ns;
                 blocked_ns += sums.late_ns;
-                let weights = vec![sums.late_ns as f64, 0.0];
+                let weights = vec![sums.late_ns as f64];
                 builder.sample(StackSample {
                     stack: Some(blocked),
                     thread: Some(thread),
                     time_ns,
-                    count: Some(0),
+                    count: Some(1),
                     weights,
                 });
             }
-            let weights = vec![cpu_ns as f64, sums.wall_ns as f64];
+            let weights = vec![cpu_ns as f64];
             builder.sample(StackSample { stack, thread: Some(thread), time_ns, count: Some(sums.count), weights });
         }
         let mut note = |count: u64, code: &str, message: &str| {
@@ -200,7 +228,7 @@ impl Stacks {
         };
         note(self.broken, "stacks-broken", "stacks whose walk did not reach the thread's first function");
         note(self.lost, "samples-lost", "samples that did not fit the buffer");
-        note(off_cpu, "off-cpu", "samples of threads that were waiting: they weigh wall time only");
+        note(self.waiting, "waiting", "samples of threads that were waiting, which weigh nothing");
         note(
             blocked_ns,
             "signals-blocked",
@@ -225,6 +253,7 @@ impl Stacks {
             (facts::LOST, &self.lost.to_string()),
             ("clock", "CLOCK_MONOTONIC, period times 0.5 to 1.5"),
             ("helper_cpu_ns", &own_cpu_ns.to_string()),
+            ("waiting_samples_wall_ns", &self.waiting_ns.to_string()),
             ("debug_info", debug_info),
         ];
         provenance.facts.extend(facts.map(|(name, value)| (name.to_owned(), value.to_owned())));
@@ -268,12 +297,13 @@ mod tests {
         assert_eq!(stacks.cpu_ns(), 140);
         assert_eq!(stacks.calls.len(), 3, "a caller is shared");
         let profile = stacks.profile(0);
-        assert_eq!((profile.total(0), profile.total(1)), (140.0, 30.0));
+        assert_eq!(profile.total(0), 140.0);
+        assert_eq!((profile.notes[0].code.as_str(), profile.notes[0].count), ("waiting", 1));
         assert_eq!(profile.threads, ["worker"]);
         assert_eq!(profile.samples.iter().filter_map(|sample| sample.count).sum::<u64>(), 2);
         let by = profile.by(0, |frame| frame.function.clone());
         // The leaf's address is its own; the caller's is one less than the return address.
-        assert_eq!((by["0x10"].self_weight, by["0x18"].self_weight, by["0x20"].total_weight), (100.0, 40.0, 140.0));
+        assert_eq!((by["0x10"].self_weight, by["0x18"].self_weight, by["0x20"].total_weight), (70.0, 70.0, 140.0));
     }
 
     #[test]
