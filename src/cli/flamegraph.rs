@@ -64,8 +64,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
         bail!("--cpu-seconds must be a positive number, found {}", args.cpu_seconds);
     }
     let sampler = args.sampler.unwrap_or_else(Sampler::preferred);
-    let request =
-        Request { sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
+    let request = Request { sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
     let recording = sampler::record(workload, args.seed, &request)?;
     let own = if args.as_reported { None } else { recording.by_own_address.as_ref() };
     let profile = own.unwrap_or(&recording.profile);

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::profile::{Frame, FrameKind, Profile, StackId};
 
-/// Longer names are cut, with the number of characters left out.
+/// Longer names are cut in images, with the number of characters left out.
 const LONGEST_NAME: usize = 400;
 
 /// What stands around the frames.
@@ -42,7 +42,7 @@ pub enum FlamegraphError {
 
 /// The flamegraph of one weight of a profile.
 pub fn svg(profile: &Profile, weight: usize, labels: &Labels) -> Result<String, FlamegraphError> {
-    let stacks = folded(profile, weight, 1.0);
+    let stacks = folded(profile, weight, 1.0, LONGEST_NAME);
     let lines: Vec<String> =
         stacks.iter().filter(|(_, value)| *value > 0).map(|(stack, value)| format!("{stack} {value}")).collect();
     draw(&lines, &unit(profile, weight), labels)
@@ -64,10 +64,10 @@ pub fn differential(
         return Err(FlamegraphError::Empty);
     }
     let mut rows: FxHashMap<String, (u64, u64)> = FxHashMap::default();
-    for (stack, value) in folded(before.0, before.1, total_after / total_before) {
+    for (stack, value) in folded(before.0, before.1, total_after / total_before, LONGEST_NAME) {
         rows.entry(stack).or_default().0 += value;
     }
-    for (stack, value) in folded(after.0, after.1, 1.0) {
+    for (stack, value) in folded(after.0, after.1, 1.0, LONGEST_NAME) {
         rows.entry(stack).or_default().1 += value;
     }
     let mut lines: Vec<String> =
@@ -79,7 +79,7 @@ pub fn differential(
 /// Folded stacks: a line each, root first, then the weight as a whole number.
 pub fn folded_text(profile: &Profile, weight: usize) -> String {
     let mut text = String::new();
-    for (stack, value) in folded(profile, weight, 1.0) {
+    for (stack, value) in folded(profile, weight, 1.0, usize::MAX) {
         writeln!(text, "{stack} {value}").expect("writing to a String does not fail");
     }
     text
@@ -90,9 +90,9 @@ fn draw(lines: &[String], unit: &str, labels: &Labels) -> Result<String, Flamegr
         return Err(FlamegraphError::Empty);
     }
     let mut options = inferno::flamegraph::Options::default();
-    options.title = safe_text(&labels.title);
-    options.subtitle = labels.subtitle.as_deref().map(safe_text);
-    options.count_name = safe_text(unit);
+    options.title = safe_text(&labels.title, LONGEST_NAME);
+    options.subtitle = labels.subtitle.as_deref().map(|text| safe_text(text, LONGEST_NAME));
+    options.count_name = safe_text(unit, LONGEST_NAME);
     options.colors = inferno::flamegraph::Palette::Multi(inferno::flamegraph::color::MultiPalette::Rust);
     // Equal profiles give equal files.
     options.deterministic = true;
@@ -111,14 +111,14 @@ fn unit(profile: &Profile, weight: usize) -> String {
 }
 
 /// Stacks, root first and safe for inferno, with their weight rounded to a whole number; sorted by stack.
-fn folded(profile: &Profile, weight: usize, factor: f64) -> Vec<(String, u64)> {
+fn folded(profile: &Profile, weight: usize, factor: f64, longest: usize) -> Vec<(String, u64)> {
     let mut per_stack: FxHashMap<StackId, f64> = FxHashMap::default();
     for sample in &profile.samples {
         if let (Some(stack), Some(value)) = (sample.stack, sample.weights.get(weight)) {
             *per_stack.entry(stack).or_default() += value;
         }
     }
-    let names: Vec<String> = profile.frames.iter().map(safe_name).collect();
+    let names: Vec<String> = profile.frames.iter().map(|frame| safe_name(frame, longest)).collect();
     let mut merged: FxHashMap<String, f64> = FxHashMap::default();
     for (stack, value) in per_stack {
         let path: Vec<&str> =
@@ -131,8 +131,8 @@ fn folded(profile: &Profile, weight: usize, factor: f64) -> Vec<(String, u64)> {
 }
 
 /// A frame's name as inferno can take it. Kernel frames get inferno's mark for its colour.
-fn safe_name(frame: &Frame) -> String {
-    let mut name = safe_text(&frame.function).replace(';', ",");
+fn safe_name(frame: &Frame, longest: usize) -> String {
+    let mut name = safe_text(&frame.function, longest).replace(';', ",");
     if name.is_empty() {
         name.push_str("(no name)");
     }
@@ -153,14 +153,14 @@ fn safe_name(frame: &Frame) -> String {
 
 /// The text with control characters and what turns the direction of writing spelt out, and cut where it is
 /// too long to be read.
-fn safe_text(text: &str) -> String {
+fn safe_text(text: &str, longest: usize) -> String {
     let hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
     };
     let mut safe = String::new();
     for (at, c) in text.trim().chars().enumerate() {
-        if at == LONGEST_NAME {
+        if at == longest {
             let left = text.trim().chars().count() - at;
             write!(safe, "… and {left} more characters").expect("writing to a String does not fail");
             break;
