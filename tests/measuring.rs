@@ -11,11 +11,23 @@ fn primitives(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_primitives")).args(arguments).output().unwrap()
 }
 
-/// The example that registers workloads of its own; `cargo test` builds it beside the tests.
+/// An example's program. `cargo test` builds it beside the tests, `cargo test --test` does not.
+fn example(name: &str) -> PathBuf {
+    static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _guard = BUILDING.lock();
+    let this_program = std::env::current_exe().unwrap();
+    let program = this_program.ancestors().nth(2).unwrap().join("examples").join(name);
+    if !program.exists() {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--example", name]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().unwrap().success());
+    }
+    program
+}
+
+/// The example that registers workloads of its own.
 fn own(arguments: &[&str]) -> Output {
-    let deps = std::env::current_exe().unwrap();
-    let program: PathBuf = deps.ancestors().nth(2).unwrap().join("examples/own");
-    Command::new(program).args(arguments).output().unwrap()
+    Command::new(example("own")).args(arguments).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -28,7 +40,7 @@ fn assert_ok(output: &Output) {
 
 /// A small record of the example's own workloads.
 fn own_record(path: &Path, extra: &[&str]) -> Record {
-    let mut arguments = vec!["time", "--budget", "1", "--record", path.to_str().unwrap()];
+    let mut arguments = vec!["time", "--budget", "0.6", "--record", path.to_str().unwrap()];
     arguments.extend(extra);
     assert_ok(&own(&arguments));
     store::read(path).unwrap()
@@ -185,9 +197,8 @@ fn without_a_terminal_nothing_is_coloured_and_no_progress_is_shown() {
 
 #[test]
 fn a_row_that_takes_its_process_down_is_a_row_with_an_error() {
-    let deps = std::env::current_exe().unwrap();
-    let program = deps.ancestors().nth(2).unwrap().join("examples/failing");
-    let output = Command::new(program).args(["--json", "--budget", "0.5", "--processes", "2"]).output().unwrap();
+    let output =
+        Command::new(example("failing")).args(["--json", "--budget", "0.5", "--processes", "2"]).output().unwrap();
     assert_ok(&output);
     let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let error = |name: &str| {
@@ -222,8 +233,8 @@ fn a_record_survives_sigkill_at_any_moment() {
     let path = folder.path().join("kept.json");
     let mut record = own_record(&folder.path().join("first.json"), &["--quick"]);
     record.seed = 1;
-    // Some megabytes, so that a kill lands inside a write.
-    let samples = vec![record.rows[0].processes[0].samples[0]; 100_000];
+    // Large enough that a kill lands inside a write.
+    let samples = vec![record.rows[0].processes[0].samples[0]; 20_000];
     record.rows[0].processes[0].samples = samples;
     store::write(&path, &record).unwrap();
     let mut seeds = [0, 0];
@@ -234,8 +245,8 @@ fn a_record_survives_sigkill_at_any_moment() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // Spread over 20 to 120 ms by a fixed odd step.
-        std::thread::sleep(Duration::from_micros(20_000 + kill * 37_501 % 100_000));
+        // Spread over 20 to 80 ms by a fixed odd step.
+        std::thread::sleep(Duration::from_micros(20_000 + kill * 37_501 % 60_000));
         child.kill().unwrap();
         child.wait().unwrap();
         let found = store::read(&path).unwrap();
@@ -251,8 +262,7 @@ fn a_run_that_is_killed_leaves_the_old_record() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept.json");
     let record = own_record(&path, &["--quick"]);
-    let deps = std::env::current_exe().unwrap();
-    let program = deps.ancestors().nth(2).unwrap().join("examples/own");
+    let program = example("own");
     for kill in 0..10u64 {
         let mut child = Command::new(&program)
             .args(["--processes", "3", "--budget", "3", "--no-band", "--record", path.to_str().unwrap()])

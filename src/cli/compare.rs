@@ -23,10 +23,10 @@ pub(super) struct Args {
     #[command(flatten)]
     folder: BaselineFolder,
     /// Changes within this many percent are not claimed
-    #[arg(long, value_name = "PERCENT", default_value_t = 0.5)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.5, allow_negative_numbers = true)]
     margin: f64,
     /// Exit with status 1 where a row is surely slower by more than this
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     fail_on: Option<f64>,
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]

@@ -143,7 +143,7 @@ pub fn serve(suite: &Suite) -> io::Result<()> {
     };
     let clock = calibrate::calibrate();
     send(&Event::Clock(clock))?;
-    let end = wall_ns() + job.budget_ns;
+    let mut left_ns = job.budget_ns;
     let mut random = ChaCha8Rng::seed_from_u64(job.order_seed);
     let mut rows = job.rows;
     shuffle(&mut random, &mut rows);
@@ -159,15 +159,19 @@ pub fn serve(suite: &Suite) -> io::Result<()> {
         let start = wall_ns();
         let part = row.weight / weight_left;
         weight_left -= row.weight;
-        settings.budget = Duration::from_nanos((end.saturating_sub(start) as f64 * part) as u64);
+        let slice_ns = (left_ns as f64 * part) as u64;
+        settings.budget = Duration::from_nanos(slice_ns);
         let measured = match find(suite, &row.name) {
             Some(workload) => run::measure(&workload, row.variant, &settings, &mut random),
             None => Err(aa::workload().error(format!("no workload {:?} in this program", row.name))),
         };
+        let spent_ns = wall_ns() - start;
+        // A row whose set-up alone takes longer than its part does not take it from the others.
+        left_ns = left_ns.saturating_sub(spent_ns.min(2 * slice_ns));
         send(&match measured {
             Ok(measurement) => Event::Measured {
                 row: row.row,
-                spent_ns: wall_ns() - start,
+                spent_ns,
                 measurement: Measurement { process: job.process, position: position as u32, ..measurement },
             },
             Err(error) => Event::Failed { row: row.row, message: error.message },

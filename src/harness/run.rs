@@ -153,11 +153,14 @@ impl Session<'_> {
         loop {
             let sample = self.sample(iterations, random, None)?;
             if sample.cpu_ns >= LONG_ENOUGH_NS || iterations >= BATCH_ITERATIONS {
-                let each_bytes = match self.count_allocations_of(1)? {
-                    Allocation::Measured { bytes, .. } | Allocation::BytesOnly { bytes, .. } => Some(bytes),
-                    Allocation::NotMeasured => None,
+                let each_ns = sample.cpu_ns_each();
+                // What memory a batch needs matters only where there will be one.
+                let counted = if each_ns < BATCH_NS as f64 { Some(self.count_allocations_of(1)?) } else { None };
+                let each_bytes = match counted {
+                    Some(Allocation::Measured { bytes, .. } | Allocation::BytesOnly { bytes, .. }) => Some(bytes),
+                    Some(Allocation::NotMeasured) | None => None,
                 };
-                return Ok(Pilot { each_ns: sample.cpu_ns_each(), each_bytes });
+                return Ok(Pilot { each_ns, each_bytes });
             }
             iterations *= 2;
         }

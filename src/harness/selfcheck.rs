@@ -12,9 +12,10 @@ use super::aa::{self, Upkeep};
 use super::fresh::Launcher;
 use super::run::AllocationPass;
 use super::session::{self, Plan};
-use crate::record::compare::{self, AA_ROW, Settings, Verdict};
+use crate::record::compare::{self, AA_ROW, Settings};
 use crate::record::{Environment, Record, Row, Tool, Variant};
 use crate::stats::special::binomial_at_most;
+use crate::stats::{self, Estimate};
 use crate::workload::{Digest, Suite, Workload};
 
 /// Steps of the chain that is compared; multiples of 100, so that whole percents are whole steps.
@@ -63,8 +64,9 @@ pub struct Certificate {
     pub margin: f64,
     /// Injected slow-downs and how often they were found.
     pub power: Vec<Power>,
-    /// Cost of the same body with an expensive input over its cost with a cheap one.
-    pub set_up_leak: Option<crate::stats::Estimate>,
+    /// Cost of the same body with an expensive input over its cost with a cheap one: geometric mean over the
+    /// rounds, with a t interval.
+    pub set_up_leak: Option<Estimate>,
     /// Cost of an empty body, in nanoseconds.
     pub empty_body_ns: Option<f64>,
     /// Cost of an empty window, in nanoseconds.
@@ -146,6 +148,7 @@ pub fn check(check: &Check, on_round: &mut dyn FnMut(u32, u32)) -> io::Result<Ce
     let rounds = check.comparisons.div_ceil(SAME).max(1);
     let mut certificate: Option<Certificate> = None;
     let mut measured: Vec<Vec<f64>> = vec![Vec::new(); INJECTED.len()];
+    let mut leaks = Vec::new();
     for round in 0..rounds {
         on_round(round, rounds);
         let (old, new) = pair_of_runs(check, round, SAME, SLOWED)?;
@@ -168,14 +171,19 @@ pub fn check(check: &Check, on_round: &mut dyn FnMut(u32, u32)) -> io::Result<Ce
                 certificate.power[at].found += u32::from(slower);
                 measured[at].extend(row.ratio.map(|ratio| (ratio.point - 1.0) * 100.0));
             } else if row.name == "selfcheck/light" {
-                certificate.set_up_leak = row.ratio;
+                leaks.extend(row.ratio.map(|ratio| ratio.point.ln()));
             }
         }
     }
     let mut certificate = certificate.ok_or_else(|| io::Error::other("no round ran"))?;
     for (power, measured) in certificate.power.iter_mut().zip(measured) {
-        power.measured_percent = crate::stats::median(&measured).unwrap_or(f64::NAN);
+        power.measured_percent = stats::median(&measured).unwrap_or(f64::NAN);
     }
+    certificate.set_up_leak = stats::mean_estimate(&leaks).map(|log| Estimate {
+        point: log.point.exp(),
+        low: log.low.map(f64::exp),
+        high: log.high.map(f64::exp),
+    });
     Ok(certificate)
 }
 
@@ -269,11 +277,6 @@ fn join(all: &mut Record, one: Record) {
         into.processes.extend(processes);
         into.error = into.error.take().or(error);
     }
-}
-
-/// Whether a verdict claims a change.
-pub fn is_claim(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Faster | Verdict::Slower)
 }
 
 #[cfg(test)]

@@ -156,6 +156,10 @@ pub fn compare(old: &Record, new: &Record, settings: Settings) -> Report {
     let mut guard = Guard::Absent;
     for old_row in &old.rows {
         let Some(new_row) = find(new, old_row) else { continue };
+        if old_row.processes.is_empty() && new_row.processes.is_empty() {
+            // Measured on neither side, as a primitive too short to be timed cold.
+            continue;
+        }
         let pairs = pairs(old_row, &new_row);
         let comparison = paired::compare(&pairs.iter().map(|(_, old, new)| (*old, *new)).collect::<Vec<_>>());
         let row = described(old_row, &new_row, comparison, margin);
