@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// A primitive and how many times faster it gets: x25519_dh=2
     #[arg(long, value_name = "PRIMITIVE=FACTOR", value_parser = factor)]
     faster: Vec<(String, f64)>,
-    /// A primitive and the implementation to swap in and measure: x25519_dh=limbs5
+    /// A primitive and the implementation to swap in and measure: x25519_dh=5x51
     #[arg(long, value_name = "PRIMITIVE=NAME", value_parser = pair)]
     implementation: Vec<(String, String)>,
     /// Thread CPU time for the rounds of each measurement, in seconds

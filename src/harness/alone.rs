@@ -53,10 +53,10 @@ pub enum Chaining {
 /// Most bytes of inputs that are kept.
 const KEPT: usize = 32 << 20;
 
-/// Shortest and longest timing of a window, in nanoseconds. In between it is half the operation's time: a
+/// Shortest and longest timing of a window, in nanoseconds. In between it is the operation's time: a
 /// longer window is interrupted more often, and both should suffer alike.
 const SHORTEST: f64 = 50_000.0;
-const LONGEST: f64 = 2_000_000.0;
+const LONGEST: f64 = 5_000_000.0;
 
 /// Captures the inputs of some iterations and makes a pool for every primitive that can be run alone: on
 /// the captured inputs where its boundary has the means, else by the workload of its name in the suite.
@@ -143,7 +143,7 @@ pub fn alternative(
 }
 
 fn target(operation_ns: f64) -> f64 {
-    (0.5 * operation_ns).clamp(SHORTEST, LONGEST)
+    operation_ns.clamp(SHORTEST, LONGEST)
 }
 
 /// The calls of some iterations, and of how many.

@@ -23,7 +23,7 @@ pub struct Effect {
     pub time_ns: Estimate,
     /// The primitive that changes.
     pub primitive: String,
-    /// The change in words: `2 times faster`, `limbs5`.
+    /// The change in words: `2 times faster`, `5x51`.
     pub change: String,
     /// Calls per operation that it touches.
     pub count: f64,

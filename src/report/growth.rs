@@ -37,18 +37,22 @@ fn one(growth: &Growth) -> String {
 
 fn line(what: &str, scaling: Option<&Scaling>, unit: &dyn Fn(f64) -> String) -> String {
     let Some(scaling) = scaling else { return format!("  {what}: not measured at two sizes or more\n") };
-    let interval = scaling
-        .exponent
-        .and_then(|exponent| exponent.low.zip(exponent.high))
-        .map(|(low, high)| format!(" [{low:.2}, {high:.2}]"))
-        .unwrap_or_default();
+    let sentence = scaling.sentence(unit);
+    let exponent = match scaling.exponent.and_then(|exponent| Some((exponent.point, exponent.low?, exponent.high?))) {
+        // A flat law's sentence does not name its exponent.
+        Some((point, low, high)) if !sentence.contains("exponent") => {
+            format!(", log-log exponent {point:.2} [{low:.2}, {high:.2}]")
+        }
+        Some((_, low, high)) => format!(" [{low:.2}, {high:.2}]"),
+        None => String::new(),
+    };
     let misfit = match scaling.lack_of_fit_p {
         Some(p) if p < 0.01 => {
             format!("; the law misses the figures by {:.0} %, more than they spread", scaling.misfit * 100.0)
         }
         _ => String::new(),
     };
-    format!("  {what}: {}{interval}{misfit}\n", scaling.sentence(unit))
+    format!("  {what}: {sentence}{exponent}{misfit}\n")
 }
 
 fn row(point: &Point) -> [String; 5] {

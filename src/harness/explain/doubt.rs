@@ -127,20 +127,16 @@ fn of_primitive(explanation: &Explanation, one: &Explained, samples: &Samples, a
             "there is no single share of it: read dose as the cost of one more call, replay as the gain of none",
         ));
     } else if apart(dose, predicted) && apart(replay, predicted) {
-        let ratio = Share(dose.point / predicted.point - 1.0);
+        let more = dose.point / predicted.point - 1.0;
         let cold = one.cost_band_ns.is_some_and(|(_, high)| dose.point < 1.05 * one.count * high);
         let (code, reason) = match (dose.point > predicted.point, cold) {
-            (true, true) => ("cold-in-place", "within its cost band: in place its code and data are colder than alone"),
+            (true, true) => ("cold-in-place", "within its cost band, so its code and data are colder there"),
             (true, false) => ("dearer-in-place", "and above its cost band: alone it does not do the same work"),
-            (false, _) => {
-                ("cheaper-in-place", "its inputs in place repeat more, or it overlaps with what surrounds it")
-            }
+            (false, _) => ("cheaper-in-place", "its data are warmer there, or it overlaps with what surrounds it"),
         };
-        doubts.push((
-            code,
-            format!("{name} costs {ratio} more in place than alone, {reason}"),
-            "trust dose and replay",
-        ));
+        let word = if more > 0.0 { "more" } else { "less" };
+        let message = format!("{name} costs {} {word} in place than alone: {reason}", Share(more.abs()));
+        doubts.push((code, message, "trust dose and replay"));
     }
     doubts.extend(bent(name, causal, samples, at));
     doubts
