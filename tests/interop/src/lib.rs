@@ -74,7 +74,7 @@ fn converse<P: OpenMlsProvider, S: Signer, Q: OpenMlsProvider, T: Signer>(
         .unwrap()
         .into_group(&joiner.provider)
         .unwrap();
-    assert_eq!(created.epoch_authenticator(), joined.epoch_authenticator());
+    assert_eq!(created.epoch_authenticator().as_slice(), joined.epoch_authenticator().as_slice());
 
     let message = created.create_message(&creator.provider, &creator.signer, b"from the creator").unwrap();
     match receive(&joiner.provider, &mut joined, &message) {
@@ -89,7 +89,7 @@ fn converse<P: OpenMlsProvider, S: Signer, Q: OpenMlsProvider, T: Signer>(
         }
         _ => panic!("no commit"),
     }
-    assert_eq!(created.epoch_authenticator(), joined.epoch_authenticator());
+    assert_eq!(created.epoch_authenticator().as_slice(), joined.epoch_authenticator().as_slice());
 }
 
 #[test]
