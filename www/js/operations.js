@@ -6,7 +6,7 @@ import { column, el, fill, table } from './dom.js';
 import { interval, percent, plusMinus, time } from './format.js';
 import { ask } from './runner.js';
 
-const SHOWN = ['create_group/1', 'create_group/8', 'join_welcome/8', 'send_app_message/8', 'ingest_app_message/8', 'ingest_commit/8', 'validate_key_packages/8', 'self_update_commit/8', 'ed25519_batch_verify/64'];
+const SHOWN = ['create_group/1', 'create_group/8', 'join_welcome/8', 'send_app_message/8', 'ingest_app_message/8', 'ingest_commit/8', 'validate_key_packages/8', 'self_update_commit/8', 'batch_verify/64'];
 
 export function operationsView() {
   /** @type {Map<string, {parts: {primitive: string, count: number, p50: object | null}[], measured: object | null, cold: number | null}>} */
@@ -121,7 +121,7 @@ function line(name, operation) {
     'tr',
     {},
     el('th', { scope: 'row' }, name, measured?.error ? el('span', { class: 'fine mark bad', text: measured.error }) : null),
-    cell(predicted),
+    operation.parts.some((part) => part.alone) ? cell(predicted) : el('td', { class: 'pending', text: '—', title: 'nothing in it is behind a boundary' }),
     cell(measured?.p50),
     el('td', { text: both ? time(measured.p50.point - predicted.point) : '' }),
     el('td', { text: both ? percent(predicted.point / measured.p50.point) : '' }),
