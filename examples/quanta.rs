@@ -2,6 +2,7 @@
 //! other runtimes. A line in, `NAME FIRST COUNT`; a line out, the nanoseconds of thread CPU time.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io::{BufRead, Write};
 
 use countercheck::harness::clock::thread_cpu_ns;
@@ -21,11 +22,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             return Err(format!("found {line:?}; expected NAME FIRST COUNT").into());
         };
         let (first, count): (u64, u64) = (first.parse()?, count.parse()?);
-        if !fixtures.contains_key(name) {
-            let workload = suite.resolve(name).ok_or_else(|| format!("no workload is called {name}"))?;
-            fixtures.insert(name.to_owned(), workload.fixture(SEED)?);
-        }
-        let fixture = fixtures.get_mut(name).ok_or("a fixture was just made")?;
+        let fixture = match fixtures.entry(name.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => {
+                let workload = suite.resolve(name).ok_or_else(|| format!("no workload is called {name}"))?;
+                place.insert(workload.fixture(SEED)?)
+            }
+        };
         fixture.load(first..first + count)?;
         let start = thread_cpu_ns();
         fixture.run();
