@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::{Outcome, progress, select};
 use crate::harness::explain::{Settings, explain};
-use crate::record::store;
 use crate::harness::interleave::Plan;
 use crate::operation::explain_below_boundaries;
+use crate::record::store;
 use crate::report::explanation::{Small, text, to_json};
 use crate::workload::Suite;
 

@@ -34,6 +34,12 @@ fn detect(head: &[u8]) -> Detection {
 
 fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     let bytes = input.bytes()?;
+    // The parser below adds and multiplies lengths of damaged files unchecked, and panics.
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| parse(bytes, options)));
+    caught.unwrap_or_else(|_| Err(broken("a length that does not fit", 0)))
+}
+
+fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
     let is_pipe = bytes.get(8..16) == Some(PIPE_HEADER);
     let parsed = match is_pipe {
         true => PerfFileReader::parse_pipe(Cursor::new(bytes)),
