@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 }
 
 /// Reads a counts file with the results that hold its unit costs.
-pub(super) fn load(path: &PathBuf, costs: &[PathBuf]) -> anyhow::Result<Vec<Case>> {
+pub(super) fn load(path: &Path, costs: &[PathBuf]) -> anyhow::Result<Vec<Case>> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
     let costs = costs.iter().map(|path| results::load(path)).collect::<anyhow::Result<Vec<_>>>()?;
     counts::read(&text).and_then(|file| counts::cases(&file, &costs)).with_context(|| path.display().to_string())

@@ -19,6 +19,12 @@ pub(super) struct Args {
     /// One JVM for each variant's doses, and half the time under each recording
     #[arg(long, conflicts_with = "rounds")]
     quick: bool,
+    /// Only this form of the product
+    #[arg(long, value_parser = ["straight", "loop"])]
+    product: Option<String>,
+    /// Only configurations of the JVM whose label contains this
+    #[arg(long, value_name = "TEXT")]
+    configuration: Option<String>,
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
@@ -30,7 +36,12 @@ pub(super) struct Args {
 /// Measures and prints. `Refuted` where the recordings agree with the doses: then the story is not reproduced here.
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     debug_assert_eq!(args.runtime, "jvm");
-    let usual = Settings { rounds: args.rounds, ..Settings::default() };
+    let usual = Settings {
+        product: args.product.clone(),
+        configuration: args.configuration.clone(),
+        rounds: args.rounds,
+        ..Settings::default()
+    };
     let settings = match args.quick {
         true => Settings { rounds: 1, dose_ms: usual.dose_ms / 2, profile_ms: usual.profile_ms / 2, ..usual },
         false => usual,
@@ -38,7 +49,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let jvm = Jvm::find()?;
     let bar = super::progress::spinner();
     let mut done = 0;
-    let measured = story::measure(&jvm, settings, &mut |what, steps| {
+    let measured = story::measure(&jvm, &settings, &mut |what, steps| {
         done += 1;
         bar.set_message(format!("{done} of {steps}: {what}"));
     });

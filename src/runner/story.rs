@@ -17,8 +17,12 @@ const QUANTILE: f64 = 0.05;
 const MOST: u32 = 3;
 
 /// How much to measure.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
+    /// Only this form of the product; both where none is named.
+    pub product: Option<String>,
+    /// Only configurations whose label contains this.
+    pub configuration: Option<String>,
     /// Fresh JVMs for each variant's doses; 6 are the fewest for an interval.
     pub rounds: u32,
     /// Time for the doses of one process, in milliseconds.
@@ -31,7 +35,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { rounds: 6, dose_ms: 1500, profile_ms: 4000, period_ms: 10 }
+        Self { product: None, configuration: None, rounds: 6, dose_ms: 1500, profile_ms: 4000, period_ms: 10 }
     }
 }
 
@@ -124,39 +128,40 @@ pub struct Reading {
 ///
 /// # Errors
 /// When a process of the JVM fails.
-pub fn measure(jvm: &Jvm, settings: Settings, progress: &mut dyn FnMut(&str, u64)) -> Result<Story, RunnerError> {
-    let steps = settings.rounds as u64 * 6 + CONFIGURATIONS.len() as u64 * 4 + 6;
-    let mut doses: Vec<Vec<Process>> = vec![Vec::new(); PRODUCTS.len() * CARRIES.len()];
+pub fn measure(jvm: &Jvm, settings: &Settings, progress: &mut dyn FnMut(&str, u64)) -> Result<Story, RunnerError> {
+    let products: Vec<&str> =
+        PRODUCTS.into_iter().filter(|p| settings.product.as_deref().is_none_or(|only| only == *p)).collect();
+    let chosen = |label: &str| settings.configuration.as_deref().is_none_or(|only| label.contains(only));
+    let configurations: Vec<_> = CONFIGURATIONS.into_iter().filter(|(label, _)| chosen(label)).collect();
+    let variants: Vec<(&str, &str)> =
+        products.iter().flat_map(|product| CARRIES.map(|carry| (*product, carry))).collect();
+    let steps = (settings.rounds as usize + 1) * variants.len() + configurations.len() * products.len() * 2;
+    let mut doses: Vec<Vec<Process>> = vec![Vec::new(); variants.len()];
     for round in 0..settings.rounds {
         // Each round starts elsewhere, so that no variant always runs first.
-        for turn in 0..doses.len() {
-            let at = (turn + round as usize) % doses.len();
-            let (product, carry) = variant(at);
-            progress(&format!("dose: {product} product, {carry} carry"), steps);
+        for turn in 0..variants.len() {
+            let at = (turn + round as usize) % variants.len();
+            let (product, carry) = variants[at];
+            progress(&format!("dose: {product} product, {carry} carry"), steps as u64);
             doses[at].push(dose(jvm, product, carry, settings, round)?);
         }
     }
     let mut facts = Vec::new();
-    for at in 0..doses.len() {
-        let (product, carry) = variant(at);
-        progress(&format!("count: {product} product, {carry} carry"), steps);
+    for (at, (product, carry)) in variants.iter().enumerate() {
+        progress(&format!("count: {product} product, {carry} carry"), steps as u64);
         let branch = &doses[at - at % CARRIES.len()];
         facts.push(fact(jvm, product, carry, &doses[at], branch)?);
     }
     let mut readings = Vec::new();
-    for (label, flags) in CONFIGURATIONS {
-        for product in PRODUCTS {
+    for (label, flags) in configurations {
+        for product in &products {
             for carry in &CARRIES[..2] {
-                progress(&format!("record: {product} product, {carry} carry, {label}"), steps);
+                progress(&format!("record: {product} product, {carry} carry, {label}"), steps as u64);
                 readings.push(record(jvm, product, carry, (label, flags), settings)?);
             }
         }
     }
     Ok(Story { java: jvm.version().to_owned(), rounds: settings.rounds, facts, readings })
-}
-
-fn variant(at: usize) -> (&'static str, &'static str) {
-    (PRODUCTS[at / CARRIES.len()], CARRIES[at % CARRIES.len()])
 }
 
 fn properties(product: &str, carry: &str) -> [String; 3] {
@@ -170,7 +175,7 @@ struct Process {
     product: Vec<f64>,
 }
 
-fn dose(jvm: &Jvm, product: &str, carry: &str, settings: Settings, round: u32) -> Result<Process, RunnerError> {
+fn dose(jvm: &Jvm, product: &str, carry: &str, settings: &Settings, round: u32) -> Result<Process, RunnerError> {
     let flags = properties(product, carry);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let (most, millis, seed) = (MOST.to_string(), settings.dose_ms.to_string(), round.to_string());
@@ -234,7 +239,7 @@ fn record(
     product: &str,
     carry: &str,
     (label, flags): (&str, &[&str]),
-    settings: Settings,
+    settings: &Settings,
 ) -> Result<Reading, RunnerError> {
     let properties = properties(product, carry);
     let flags: Vec<&str> = flags.iter().copied().chain(properties.iter().map(String::as_str)).collect();

@@ -15,7 +15,7 @@ use clap::ValueEnum;
 
 use super::Outcome;
 use super::output::write_file;
-use crate::crosscheck::explanation::Explanation;
+use crate::crosscheck::explanation::{Explanation, FramePattern};
 use crate::crosscheck::judge::{Judged, Options, judge};
 use crate::crosscheck::verdict::Verdict;
 use crate::profile::Profile;
@@ -27,7 +27,7 @@ use crate::workload::Suite;
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The operation: `create_group/8`
-    #[arg(required_unless_present = "explanation")]
+    #[arg(required_unless_present_any = ["explanation", "counts"])]
     operation: Option<String>,
     /// Sampler to judge, several times for several; each that works here where none is named
     #[cfg(feature = "sampler")]
@@ -47,6 +47,12 @@ pub(super) struct Args {
     /// Judge this stored explanation (`primitives explain --json`) instead of measuring one
     #[arg(long, value_name = "FILE.json")]
     explanation: Option<PathBuf>,
+    /// Judge what this counts file says of a program of one's own (docs/COUNTS.md); needs --profile
+    #[arg(long, value_name = "FILE.toml", conflicts_with = "explanation", requires = "profile")]
+    counts: Option<PathBuf>,
+    /// Benchmark results that hold the counts file's unit costs, of any harness that is read; several times for several
+    #[arg(long, value_name = "FILE", requires = "counts")]
+    costs: Vec<PathBuf>,
     /// Judge this stored profile, of any format that is read, instead of sampling; several times for several
     #[arg(long, value_name = "FILE")]
     profile: Vec<PathBuf>,
@@ -128,9 +134,15 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
 }
 
 fn gather(args: &Args, suite: &Suite) -> anyhow::Result<Evidence> {
-    let (explanation, environment) = match &args.explanation {
-        Some(path) => (stored::explanation(path, args.operation.as_deref())?, None),
-        None => measured(args, suite)?,
+    let mut scope: Vec<FramePattern> = args.scope.iter().cloned().map(FramePattern::Glob).collect();
+    let (explanation, environment) = match (&args.explanation, &args.counts) {
+        (Some(path), _) => (stored::explanation(path, args.operation.as_deref())?, None),
+        (None, Some(path)) => {
+            let case = stored::counted(path, &args.costs, args.operation.as_deref())?;
+            scope.extend(case.scope);
+            (case.explanation, None)
+        }
+        (None, None) => measured(args, suite)?,
     };
     let (profiles, warnings) = if args.profile.is_empty() {
         sampled(args, suite, &explanation.operation)?
@@ -139,7 +151,7 @@ fn gather(args: &Args, suite: &Suite) -> anyhow::Result<Evidence> {
     };
     let options = Options {
         margin: args.margin / 100.0,
-        scope: args.scope.iter().cloned().map(crate::crosscheck::explanation::FramePattern::Glob).collect(),
+        scope,
         weight: args.weight.clone(),
         seed: args.seed,
         environment,

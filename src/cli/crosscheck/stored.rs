@@ -10,6 +10,7 @@ use super::Evidence;
 use crate::cli::output::write_file;
 use crate::crosscheck::explanation::Explanation;
 use crate::import;
+use crate::import::counts::Case;
 use crate::profile::Profile;
 
 /// The explanation in a file: one alone, or the operation's among those that `explain --json` prints.
@@ -30,6 +31,19 @@ pub(super) fn explanation(path: &Path, operation: Option<&str>) -> anyhow::Resul
         (1, _) => Ok(wanted.remove(0)),
         (0, _) => bail!("{shown} explains {}, not {}", names.join(", "), operation.unwrap_or("anything")),
         _ => bail!("{shown} explains {}; name one of them", names.join(", ")),
+    }
+}
+
+/// The operation of a counts file, with unit costs from these results.
+pub(super) fn counted(path: &Path, costs: &[PathBuf], operation: Option<&str>) -> anyhow::Result<Case> {
+    let cases = super::super::counts::load(path, costs)?;
+    let names: Vec<String> = cases.iter().map(|case| case.explanation.operation.clone()).collect();
+    let wanted = |case: &Case| operation.is_none_or(|name| case.explanation.operation == name);
+    let mut wanted: Vec<Case> = cases.into_iter().filter(wanted).collect();
+    match (wanted.len(), operation) {
+        (1, _) => Ok(wanted.remove(0)),
+        (0, _) => bail!("{} counts {}, not {}", path.display(), names.join(", "), operation.unwrap_or("anything")),
+        _ => bail!("{} counts {}; name one of them", path.display(), names.join(", ")),
     }
 }
 
