@@ -9,6 +9,7 @@ use anyhow::bail;
 use super::Outcome;
 use super::input::{read_profile, weight_named};
 use super::output::write_file;
+use crate::import::export::{self, ExportOptions, Target};
 use crate::report::flamegraph::{self, Labels};
 use crate::report::top::amount;
 use crate::sampler::{self, Overhead, Recording, Request, Sampler};
@@ -26,7 +27,7 @@ pub(super) struct Args {
     /// The weight of a profile to draw, by name; without it the file's default
     #[arg(long, value_name = "NAME")]
     weight: Option<String>,
-    /// The SVG file to write; folded stacks are written beside it
+    /// The SVG file to write; folded stacks and a pprof .pb.gz are written beside it
     #[arg(short, long, value_name = "FILE.svg")]
     output: Option<PathBuf>,
     /// CPU time to sample, in seconds
@@ -72,9 +73,11 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     let labels =
         Labels { title: format!("{name}, sampled by {sampler}"), subtitle: Some(summary(&recording, &request)) };
     write_file(&path, flamegraph::svg(profile, profile.default_weight, &labels)?.as_bytes())?;
-    let folded = path.with_extension("folded");
-    write_file(&folded, flamegraph::folded_text(profile, profile.default_weight).as_bytes())?;
-    print(&[&path, &folded], &recording, &request)
+    let (folded, pprof) = (path.with_extension("folded"), path.with_extension("pb.gz"));
+    for (path, target) in [(&folded, Target::Folded), (&pprof, Target::Pprof)] {
+        write_file(path, &export::write(profile, target, &ExportOptions::default()).bytes)?;
+    }
+    print(&[&path, &folded, &pprof], &recording, &request)
 }
 
 fn differential(args: &Args, before: &Path, after: &Path) -> anyhow::Result<Outcome> {

@@ -42,7 +42,7 @@ pub enum FlamegraphError {
 
 /// The flamegraph of one weight of a profile.
 pub fn svg(profile: &Profile, weight: usize, labels: &Labels) -> Result<String, FlamegraphError> {
-    let stacks = folded(profile, weight, 1.0, LONGEST_NAME);
+    let stacks = folded(profile, weight, 1.0);
     let lines: Vec<String> =
         stacks.iter().filter(|(_, value)| *value > 0).map(|(stack, value)| format!("{stack} {value}")).collect();
     draw(&lines, &unit(profile, weight), labels)
@@ -64,10 +64,10 @@ pub fn differential(
         return Err(FlamegraphError::Empty);
     }
     let mut rows: FxHashMap<String, (u64, u64)> = FxHashMap::default();
-    for (stack, value) in folded(before.0, before.1, total_after / total_before, LONGEST_NAME) {
+    for (stack, value) in folded(before.0, before.1, total_after / total_before) {
         rows.entry(stack).or_default().0 += value;
     }
-    for (stack, value) in folded(after.0, after.1, 1.0, LONGEST_NAME) {
+    for (stack, value) in folded(after.0, after.1, 1.0) {
         rows.entry(stack).or_default().1 += value;
     }
     let mut lines: Vec<String> =
@@ -76,23 +76,14 @@ pub fn differential(
     draw(&lines, &unit_after, labels)
 }
 
-/// Folded stacks: a line each, root first, then the weight as a whole number.
-pub fn folded_text(profile: &Profile, weight: usize) -> String {
-    let mut text = String::new();
-    for (stack, value) in folded(profile, weight, 1.0, usize::MAX) {
-        writeln!(text, "{stack} {value}").expect("writing to a String does not fail");
-    }
-    text
-}
-
 fn draw(lines: &[String], unit: &str, labels: &Labels) -> Result<String, FlamegraphError> {
     if lines.is_empty() {
         return Err(FlamegraphError::Empty);
     }
     let mut options = inferno::flamegraph::Options::default();
-    options.title = safe_text(&labels.title, LONGEST_NAME);
-    options.subtitle = labels.subtitle.as_deref().map(|text| safe_text(text, LONGEST_NAME));
-    options.count_name = safe_text(unit, LONGEST_NAME);
+    options.title = safe_text(&labels.title);
+    options.subtitle = labels.subtitle.as_deref().map(safe_text);
+    options.count_name = safe_text(unit);
     options.colors = inferno::flamegraph::Palette::Multi(inferno::flamegraph::color::MultiPalette::Rust);
     // Equal profiles give equal files.
     options.deterministic = true;
@@ -111,14 +102,14 @@ fn unit(profile: &Profile, weight: usize) -> String {
 }
 
 /// Stacks, root first and safe for inferno, with their weight rounded to a whole number; sorted by stack.
-fn folded(profile: &Profile, weight: usize, factor: f64, longest: usize) -> Vec<(String, u64)> {
+fn folded(profile: &Profile, weight: usize, factor: f64) -> Vec<(String, u64)> {
     let mut per_stack: FxHashMap<StackId, f64> = FxHashMap::default();
     for sample in &profile.samples {
         if let (Some(stack), Some(value)) = (sample.stack, sample.weights.get(weight)) {
             *per_stack.entry(stack).or_default() += value;
         }
     }
-    let names: Vec<String> = profile.frames.iter().map(|frame| safe_name(frame, longest)).collect();
+    let names: Vec<String> = profile.frames.iter().map(safe_name).collect();
     let mut merged: FxHashMap<String, f64> = FxHashMap::default();
     for (stack, value) in per_stack {
         let path: Vec<&str> =
@@ -131,8 +122,8 @@ fn folded(profile: &Profile, weight: usize, factor: f64, longest: usize) -> Vec<
 }
 
 /// A frame's name as inferno can take it. Kernel frames get inferno's mark for its colour.
-fn safe_name(frame: &Frame, longest: usize) -> String {
-    let mut name = safe_text(&frame.function, longest).replace(';', ",");
+fn safe_name(frame: &Frame) -> String {
+    let mut name = safe_text(&frame.function).replace(';', ",");
     if name.is_empty() {
         name.push_str("(no name)");
     }
@@ -153,14 +144,14 @@ fn safe_name(frame: &Frame, longest: usize) -> String {
 
 /// The text with control characters and what turns the direction of writing spelt out, and cut where it is
 /// too long to be read.
-fn safe_text(text: &str, longest: usize) -> String {
+fn safe_text(text: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
     };
     let mut safe = String::new();
     for (at, c) in text.trim().chars().enumerate() {
-        if at == longest {
+        if at == LONGEST_NAME {
             let left = text.trim().chars().count() - at;
             write!(safe, "… and {left} more characters").expect("writing to a String does not fail");
             break;
