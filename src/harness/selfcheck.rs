@@ -64,8 +64,7 @@ pub struct Certificate {
     pub margin: f64,
     /// Injected slow-downs and how often they were found.
     pub power: Vec<Power>,
-    /// Cost of the same body with an expensive input over its cost with a cheap one: geometric mean over the
-    /// rounds, with a t interval.
+    /// Cost with an expensive input over cost with a cheap one: geometric mean over rounds, t interval.
     pub set_up_leak: Option<Estimate>,
     /// Cost of an empty body, in nanoseconds.
     pub empty_body_ns: Option<f64>,
