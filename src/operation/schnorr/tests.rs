@@ -163,3 +163,24 @@ fn every_row_runs_and_checks_its_outputs() {
         fixture.unload().unwrap();
     }
 }
+
+/// The counted operations against the formulas of k256 (Renes, Costello and Batina 2016, algorithms 7 and 9): an
+/// addition takes 12 multiplications and 3 small ones, a doubling 6, 2 squarings and 2 small ones.
+#[test]
+fn counts_add_up_to_the_formulas() {
+    let table = include_str!("counts.tsv");
+    for operation in ["create", "sign", "lift_x", "verify_lifted", "ecdh"] {
+        let mean = |what: &str| {
+            let rows = table.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+            let mut of_operation = rows.filter(|row| row.len() == 5 && row[0] == operation);
+            of_operation.find(|row| row[1] == what).map_or(0.0, |row| row[2].parse::<f64>().unwrap())
+        };
+        let (add, double) = (mean("point add"), mean("point double"));
+        let roots = if operation == "lift_x" { 1.0 } else { 0.0 };
+        let besides = mean("field mul") - 12.0 * add - 6.0 * double;
+        assert!((1.0..=16.0).contains(&besides), "{operation}: {besides} multiplications besides");
+        assert!((mean("field small mul") - 3.0 * add - 2.0 * double).abs() < 1e-6, "{operation}");
+        let squares = mean("field square") - 2.0 * double - 253.0 * roots;
+        assert!(squares.abs() < 1e-6, "{operation}: {squares} squarings besides");
+    }
+}
