@@ -119,11 +119,12 @@ fn steps(session: &mut Session, rough: f64, names: &[String]) -> Result<Vec<u32>
     }
     let in_place = |name: &String| {
         let runs = session.traced.iter();
-        let of_run = |run: &Vec<boundary::Traced>| run.iter().find(|one| one.primitive == name).map(|one| one.total_ns);
-        runs.filter_map(of_run).min().map_or(f64::NAN, |ns| ns as f64 / session.batch as f64)
+        let of_run =
+            |run: &Vec<boundary::Traced>| run.iter().find(|one| one.primitive == *name).map(|one| one.total_ns);
+        Some(runs.filter_map(of_run).min()? as f64 / session.batch as f64)
     };
-    // One, for a primitive that none of these runs called: `max` leaves NaN behind.
-    let step = |name: &String| (STEP * rough / in_place(name)).round().max(1.0).min(MOST) as u32;
+    // One, for a primitive that none of these runs called.
+    let step = |name: &String| in_place(name).map_or(1, |ns| (STEP * rough / ns).round().clamp(1.0, MOST) as u32);
     let steps = names.iter().map(step).collect();
     session.traced.clear();
     Ok(steps)
