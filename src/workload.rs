@@ -250,6 +250,28 @@ pub struct Suite {
     pub workloads: Vec<Workload>,
     /// Families of which any member can be asked for by name.
     pub families: Vec<Family>,
+    /// Rewrites of functions that samplers blame, to put what profiles promise to the test.
+    pub rewrites: Vec<Rewrite>,
+}
+
+/// A function that a sampler blames, and a rewrite of it. All four workloads are named; the operations
+/// compute the same, and so do the functions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rewrite {
+    /// Its name on the command line.
+    pub name: String,
+    /// The operation with the blamed function in it.
+    pub operation: String,
+    /// The operation with the rewrite in its place.
+    pub rewritten: String,
+    /// A glob over the blamed function's name in profiles.
+    pub blamed: String,
+    /// The blamed function alone.
+    pub blamed_alone: String,
+    /// The rewrite alone.
+    pub rewrite_alone: String,
+    /// Calls of the function in one execution of the operation.
+    pub calls: f64,
 }
 
 impl Suite {

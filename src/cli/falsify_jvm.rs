@@ -10,9 +10,9 @@ use crate::runner::story::{self, Settings};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// The runtime whose profiler is put to the test
-    #[arg(long, value_parser = ["jvm"])]
-    runtime: String,
+    /// The runtime whose profiler is put to the test: this program, or the JVM
+    #[arg(long, value_parser = ["native", "jvm"], default_value = "native")]
+    pub(super) runtime: String,
     /// Fresh JVMs for each variant's doses; 6 are the fewest for an interval
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
@@ -27,10 +27,10 @@ pub(super) struct Args {
     configuration: Option<String>,
     /// Print JSON
     #[arg(long, conflicts_with = "markdown")]
-    json: bool,
+    pub(super) json: bool,
     /// Print Markdown
     #[arg(long)]
-    markdown: bool,
+    pub(super) markdown: bool,
 }
 
 /// Measures and prints. `Refuted` where the recordings agree with the doses: then the story is not reproduced here.

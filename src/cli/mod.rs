@@ -11,7 +11,9 @@ mod exam;
 #[cfg(all(feature = "sampler", feature = "crypto"))]
 mod exam_node;
 mod explain;
-#[cfg(feature = "crypto")]
+#[cfg(all(feature = "sampler", feature = "crypto"))]
+mod falsify;
+#[cfg(all(feature = "sampler", feature = "crypto"))]
 mod falsify_jvm;
 #[cfg(feature = "sampler")]
 mod flamegraph;
@@ -81,11 +83,11 @@ enum Command {
     /// Run the primitives on the JVM, in Node and in a browser, beside native
     #[cfg(feature = "crypto")]
     Runtimes(runtimes::Args),
-    /// Put a runtime's own profiler to the test
-    #[cfg(feature = "crypto")]
-    Falsify(falsify_jvm::Args),
     /// Write a profile in another format
     Convert(convert::Args),
+    /// Swap the function that a profile blames for its rewrite, and see what is saved
+    #[cfg(all(feature = "sampler", feature = "crypto"))]
+    Falsify(falsify::Args),
     /// Sample an operation and draw where its time goes
     #[cfg(feature = "sampler")]
     Flamegraph(flamegraph::Args),
@@ -182,8 +184,8 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         Some(Command::Counts(args)) => counts::run(&args),
         #[cfg(feature = "crypto")]
         Some(Command::Runtimes(args)) => runtimes::run(&args, suite),
-        #[cfg(feature = "crypto")]
-        Some(Command::Falsify(args)) => falsify_jvm::run(&args),
+        #[cfg(all(feature = "sampler", feature = "crypto"))]
+        Some(Command::Falsify(args)) => falsify::run(&args, suite),
         Some(Command::Explain(args)) => explain::run(&args, suite),
         Some(Command::Scaling(args)) => scaling::run(&args, suite),
         Some(Command::Whatif(args)) => whatif::run(&args, suite),

@@ -129,6 +129,7 @@ pub fn judge(
             });
         }
         read(explanation, profile, &attribution, options, (&mut rows, &mut rest));
+        hold_the_rest(&rows, &mut rest);
         let budget = budget(profile, delivered(profile, &attribution));
         let case = Case {
             explanation,
@@ -272,6 +273,19 @@ fn read(
             corrected: corrected[part],
             judgement,
         });
+    }
+}
+
+/// What the primitives leave is a residual: every small systematic error of the reference is in it. It is
+/// accused only beside a primitive that is.
+fn hold_the_rest(rows: &[Row], rest: &mut Row) {
+    let accused = |row: &Row| row.readings.last().is_some_and(|reading| reading.judgement.verdict.accuses());
+    if !accused(rest) || rows.iter().any(accused) {
+        return;
+    }
+    if let Some(reading) = rest.readings.last_mut() {
+        reading.judgement.verdict = Verdict::Unresolved;
+        reading.judgement.reason = Some("it is a residual, and no primitive is shown to be off by itself".to_owned());
     }
 }
 

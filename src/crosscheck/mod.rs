@@ -14,6 +14,7 @@ pub mod explanation;
 pub mod attribute;
 pub mod budget;
 pub mod diagnose;
+pub mod falsify;
 pub mod flame;
 pub mod judge;
 pub mod pattern;

@@ -18,6 +18,13 @@ use crate::warning::Warning;
 /// Version of this schema.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// The JSON Schema of [`Report`], as published in `docs/schema/crosscheck.json`.
+#[cfg(feature = "cli")]
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Report);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}
+
 /// One operation, what it is made of, and what each sampler said about it. Shares are 0 to 1 of the
 /// operation's time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,4 +181,15 @@ pub struct Scores {
     pub rank_agreement: Option<f64>,
     /// Part of the weight that was attributed to a primitive.
     pub coverage: f64,
+}
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    /// `primitives crosscheck --schema > docs/schema/crosscheck.json` brings it up to date.
+    #[test]
+    fn the_published_schema_is_current() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/schema/crosscheck.json");
+        let published = std::fs::read_to_string(path).unwrap();
+        assert_eq!(published.trim(), super::schema().trim());
+    }
 }

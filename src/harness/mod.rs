@@ -17,6 +17,7 @@ pub mod doctor;
 pub mod environment;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod explain;
+pub mod falsify;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod fresh;
 pub mod interleave;

@@ -63,5 +63,9 @@ pub fn families() -> Vec<Family> {
 pub fn builtin() -> Suite {
     let mut workloads = crate::primitive::all();
     workloads.extend(all());
-    families().into_iter().fold(Suite { workloads, ..Suite::default() }, Suite::with_family)
+    #[allow(unused_mut, reason = "a build without features has none")]
+    let mut rewrites = Vec::new();
+    #[cfg(feature = "crypto")]
+    rewrites.extend(field25519::rewrites());
+    families().into_iter().fold(Suite { workloads, rewrites, ..Suite::default() }, Suite::with_family)
 }

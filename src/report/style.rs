@@ -112,16 +112,24 @@ impl Style {
 }
 
 /// Text that may come from a file or a foreign program, with everything escaped that could steer a
-/// terminal: control characters, and those that reorder or hide what follows. Long names are cut.
+/// terminal: control characters, and those that reorder or hide what follows. Cut at 600 characters.
 pub fn safe(text: &str) -> String {
-    const LONGEST: usize = 120;
+    cut(text, 600)
+}
+
+/// The same for a name that stands in a table or a frame: cut at 120 characters.
+pub fn short(name: &str) -> String {
+    cut(name, 120)
+}
+
+fn cut(text: &str, longest: usize) -> String {
     let steers = |c: char| {
         c.is_control()
             || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     let mut safe = String::new();
     for (index, c) in text.chars().enumerate() {
-        if index == LONGEST {
+        if index == longest {
             safe.push('…');
             break;
         }
@@ -196,7 +204,7 @@ mod tests {
         assert_eq!(safe("a\u{1b}[31mb\r\n"), "a\\u{1b}[31mb\\u{d}\\u{a}");
         assert_eq!(safe("x\u{202e}y"), "x\\u{202e}y");
         assert_eq!(safe("core::ops<T>±µ"), "core::ops<T>±µ");
-        assert_eq!(safe(&"n".repeat(10_000)).chars().count(), 121);
+        assert_eq!(short(&"n".repeat(10_000)).chars().count(), 121);
     }
 
     #[test]

@@ -27,7 +27,7 @@ use crate::workload::Suite;
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The operation: `create_group/8`
-    #[arg(required_unless_present_any = ["explanation", "counts"])]
+    #[arg(required_unless_present_any = ["explanation", "counts", "schema"])]
     operation: Option<String>,
     /// Sampler to judge, several times for several; each that works here where none is named
     #[cfg(feature = "sampler")]
@@ -86,6 +86,9 @@ pub(super) struct Args {
     /// Print ASCII alone
     #[arg(long)]
     ascii: bool,
+    /// Print the JSON Schema of --json, and do nothing else
+    #[arg(long)]
+    schema: bool,
 }
 
 /// What fails the call.
@@ -107,6 +110,10 @@ struct Evidence {
 }
 
 pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
+    if args.schema {
+        writeln!(std::io::stdout(), "{}", crate::crosscheck::report::schema())?;
+        return Ok(Outcome::Fine);
+    }
     let evidence = gather(args, suite)?;
     if let Some(folder) = &args.keep {
         stored::keep(folder, &evidence)?;

@@ -37,4 +37,4 @@ pub use limbs16::{
     CARRIES_PER_MUL, Limbs16, Limbs16Inlined, Limbs16Peeled, Limbs16PeeledInlined, Limbs16Symmetric,
     Limbs16SymmetricInlined, carry_peeled, carry_wrapping,
 };
-pub use workloads::all;
+pub use workloads::{all, rewrites};

@@ -10,7 +10,7 @@ use super::{
     Limbs16Peeled, Limbs16PeeledInlined, Limbs16Symmetric, Limbs16SymmetricInlined, carry_peeled, carry_wrapping,
     ladder,
 };
-use crate::workload::{Digest, Kind, Workload};
+use crate::workload::{Digest, Kind, Rewrite, Workload};
 
 /// Distinct inputs a row.
 const INPUTS: usize = 64;
@@ -29,6 +29,23 @@ pub fn all() -> Vec<Workload> {
     all.push(carry_row("wrapping", carry_wrapping));
     all.push(carry_row("peeled", carry_peeled));
     all
+}
+
+/// The rewrite that a profile of a 16-limb field suggests: the carry with its last step peeled off.
+pub fn rewrites() -> Vec<Rewrite> {
+    use super::{CARRIES_PER_MUL, Counted, count};
+    let scalar = std::array::from_fn(|i| i as u8 + 1);
+    let (_, ops) = count(|| ladder::<Counted<Limbs16>>(&scalar, &BASE));
+    let carries = (ops.mul + ops.square + ops.mul_small) * u64::from(CARRIES_PER_MUL);
+    vec![Rewrite {
+        name: "carry".to_owned(),
+        operation: name::<Limbs16>("ladder", ""),
+        rewritten: name::<Limbs16Peeled>("ladder", ""),
+        blamed: "*::carry_wrapping".to_owned(),
+        blamed_alone: "field25519/carry/16x16-wrapping".to_owned(),
+        rewrite_alone: "field25519/carry/16x16-peeled".to_owned(),
+        calls: carries as f64,
+    }]
 }
 
 fn representation<F: Field, Inlined: Field>(all: &mut Vec<Workload>) {

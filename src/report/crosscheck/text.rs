@@ -5,7 +5,7 @@ use crate::crosscheck::budget::BudgetState;
 use crate::crosscheck::diagnose::{Certainty, Diagnosis};
 use crate::crosscheck::report::{Report, Row};
 use crate::crosscheck::verdict::Verdict;
-use crate::report::style::{Align, Cell, Style, Tone, grid, safe};
+use crate::report::style::{Align, Cell, Style, Tone, grid, safe, short};
 
 /// The report as text in this style.
 pub fn text(report: &Report, style: &Style) -> String {
@@ -188,7 +188,7 @@ fn findings(report: &Report) -> Vec<Line> {
         lines.extend(words::open_rows(report, index).into_iter().map(|open| Line::new(0, format!("{name}: {open}"))));
         for frame in sampler.ambiguous.iter().take(3) {
             let claimed = frame.claimed_by.iter().map(|name| safe(name)).collect::<Vec<_>>().join(" and ");
-            let (function, share) = (safe(&frame.function), words::percent(frame.share, 1));
+            let (function, share) = (short(&frame.function), words::percent(frame.share, 1));
             lines.push(Line::new(
                 0,
                 format!("{name}: {function} ({share}) is claimed by {claimed} → make their patterns exact"),

@@ -4,7 +4,7 @@ use crate::crosscheck::budget::BudgetState;
 use crate::crosscheck::reference::Basis;
 use crate::crosscheck::report::{Reading, Report, Row, Sampler};
 use crate::crosscheck::verdict::Verdict;
-use crate::report::style::safe;
+use crate::report::style::{safe, short};
 use crate::stats::Estimate;
 use crate::unit::Nanos;
 
@@ -129,7 +129,7 @@ pub(super) fn mark(verdict: Verdict) -> &'static str {
 }
 
 pub(super) fn row_name(row: &Row, report: &Report) -> String {
-    if std::ptr::eq(row, &report.rest) { "rest (behind no boundary)".to_owned() } else { safe(&row.primitive) }
+    if std::ptr::eq(row, &report.rest) { "rest (behind no boundary)".to_owned() } else { short(&row.primitive) }
 }
 
 pub(super) fn share(estimate: Option<Estimate>) -> String {

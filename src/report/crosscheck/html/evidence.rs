@@ -87,7 +87,7 @@ pub(super) fn method(report: &Report) -> String {
             let _ = writeln!(
                 out,
                 "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td></tr>",
-                esc(&frame.function),
+                esc(&crate::report::style::short(&frame.function)),
                 words::percent(frame.share, 1),
                 esc(&frame.claimed_by.join(", "))
             );

@@ -6,9 +6,12 @@ use std::fmt::Write;
 use super::super::words;
 use super::{class, esc};
 use crate::crosscheck::flame::{Flame, Node};
+use crate::report::style::short;
 
 /// Height of a row, in pixels; the style sheet has the same.
 const ROW: usize = 19;
+/// Frames with a smaller share are not drawn.
+const SMALLEST: f64 = 0.0015;
 /// Differences in share below this are not coloured.
 const UNCHANGED: f64 = 0.002;
 
@@ -69,7 +72,7 @@ fn title(node: &Node) -> String {
         _ => String::new(),
     };
     let (sampled, corrected) = (words::percent(node.share, 1), words::percent(node.corrected, 1));
-    format!("{}: sampled {sampled}, corrected {corrected}{of}", node.name)
+    format!("{}: sampled {sampled}, corrected {corrected}{of}", short(&node.name))
 }
 
 fn draw(out: &mut String, flame: &Flame, index: usize, kind: &str, drawn: &dyn Fn(&Node) -> Drawn) {
@@ -85,7 +88,9 @@ fn draw(out: &mut String, flame: &Flame, index: usize, kind: &str, drawn: &dyn F
     let mut first = true;
     for (place, node) in flame.nodes.iter().enumerate() {
         let Drawn { start, share, class, title } = drawn(node);
-        if share <= 0.0 {
+        // Below the frame that makes a primitive all frames are corrected alike.
+        let within = |parent: usize| flame.nodes[parent].primitive.is_some();
+        if share < SMALLEST || (kind == "corrected" && node.parent.is_some_and(within)) {
             continue;
         }
         let tab = if first { "0" } else { "-1" };
@@ -94,11 +99,11 @@ fn draw(out: &mut String, flame: &Flame, index: usize, kind: &str, drawn: &dyn F
         let parent = node.parent.map_or_else(String::new, |parent| format!(" data-p=\"{parent}\""));
         let _ = writeln!(
             out,
-            "<button type=\"button\" class=\"{class}\" tabindex=\"{tab}\" data-i=\"{place}\"{parent} style=\"left:{:.3}%;width:{:.3}%;top:{}px\" title=\"{title}\" aria-label=\"{title}\">{}</button>",
+            "<button type=\"button\" class=\"{class}\" tabindex=\"{tab}\" data-i=\"{place}\"{parent} style=\"left:{:.3}%;width:{:.3}%;top:{}px\" title=\"{title}\">{}</button>",
             start * 100.0,
             share * 100.0,
             node.depth * ROW,
-            esc(&node.name)
+            esc(&short(&node.name))
         );
     }
     out.push_str("</div>\n");
