@@ -9,6 +9,7 @@ use crate::runner::jvm::Jvm;
 use crate::runner::story::{self, Settings};
 
 #[derive(clap::Args)]
+#[group(skip)]
 pub(super) struct Args {
     /// The runtime whose profiler is put to the test: this program, or the JVM
     #[arg(long, value_parser = ["native", "jvm"], default_value = "native")]

@@ -161,7 +161,7 @@ fn sentence(text: &str) -> String {
     let text = text.trim_end_matches('.');
     // A command or a name keeps its letters.
     let word = text.split(' ').next().unwrap_or_default();
-    if word.starts_with('-') || word.contains(['_', '/', ':', '.']) {
+    if word.starts_with('-') || word.contains(|c: char| "_/:.".contains(c) || c.is_ascii_digit()) {
         return text.to_owned();
     }
     let mut chars = text.chars();
