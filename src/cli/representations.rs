@@ -30,7 +30,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let wasm = args.wasm.as_ref().map(|path| read(path)).transpose()?;
+    let wasm = args.wasm.as_ref().map(read).transpose()?;
     let plan = Plan { seed: args.seed, budget: Duration::from_secs_f64(args.budget), ..Plan::default() };
     let bar = progress::bar("representations");
     let all = representations::all(&plan, &mut |done| bar.set(done));

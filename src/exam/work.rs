@@ -117,7 +117,7 @@ fn inlined_seventy() -> u64 {
 /// The function that both are inlined into.
 #[inline(never)]
 fn both_inlined(truth: &mut Truth) -> u64 {
-    truth.part(0, || inlined_thirty()) ^ truth.part(1, || inlined_seventy())
+    truth.part(0, inlined_thirty) ^ truth.part(1, inlined_seventy)
 }
 
 pub(super) fn inlined(truth: &mut Truth) -> u64 {
@@ -215,7 +215,7 @@ fn waits_for_the_tick() -> u64 {
             let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             // SAFETY: `time` is a valid timespec for the call to write to.
             unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_COARSE, &raw mut time) };
-            time.tv_nsec as i64
+            time.tv_nsec
         }
         #[cfg(not(target_os = "linux"))]
         {

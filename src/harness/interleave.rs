@@ -290,7 +290,7 @@ mod tests {
     fn workload() -> Workload {
         Workload::operation(
             "halves",
-            |seed| Ok(seed),
+            Ok,
             |seed, index| Ok(seed + index),
             |input| {
                 let behind = HALF.call_on(&[&input.to_le_bytes()], || spin(20_000) ^ *input);
@@ -332,7 +332,7 @@ mod tests {
         let failing = |index: u64, message: &'static str| {
             Workload::operation(
                 "failing",
-                |seed| Ok(seed),
+                Ok,
                 |_, index| Ok(index),
                 move |input| {
                     assert!(*input < index, "{message}");
@@ -352,7 +352,7 @@ mod tests {
         let runs = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
         let drifting = Workload::operation(
             "drifting",
-            |seed| Ok(seed),
+            Ok,
             |_, index| Ok(index),
             move |_| runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             |_, _, output| Ok(Digest::of(&output.to_le_bytes())),

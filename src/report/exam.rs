@@ -216,14 +216,14 @@ mod tests {
 
     #[test]
     fn marks_and_escapes() {
-        let outcome = |case: &str, error: f64, accused, named| Outcome {
+        let outcome = |case: &str, error: f64, accused, named: Option<_>| Outcome {
             case: case.into(),
             sampler: "s<b>".into(),
             parts: Vec::new(),
             largest_error: Some(error),
             noise: Some(0.03),
             delivered: Some(1),
-            expected: if named == None { "sound" } else { "misleads" }.into(),
+            expected: if named.is_none() { "sound" } else { "misleads" }.into(),
             accused,
             named: Vec::new(),
             rightly_named: named,

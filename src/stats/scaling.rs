@@ -262,7 +262,8 @@ mod tests {
 
     #[test]
     fn every_law_is_named_from_noisy_data() {
-        let laws: [(Law, fn(f64) -> f64); 5] = [
+        type Cost = fn(f64) -> f64;
+        let laws: [(Law, Cost); 5] = [
             (Law::Flat, |_| 1_000.0),
             (Law::Logarithmic, |n| 1_000.0 + 300.0 * n.log2()),
             (Law::Linear, |n| 1_000.0 + 300.0 * n),

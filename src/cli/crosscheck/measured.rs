@@ -10,11 +10,7 @@ use crate::warning::Warning;
 use crate::workload::Suite;
 
 /// A profile of the operation from each sampler, and what to distrust about them.
-pub(super) fn profiles(
-    args: &Args,
-    suite: &Suite,
-    operation: &str,
-) -> anyhow::Result<(Vec<(String, Profile)>, Vec<Warning>)> {
+pub(super) fn profiles(args: &Args, suite: &Suite, operation: &str) -> anyhow::Result<super::Sampled> {
     let Some(workload) = suite.resolve(operation) else {
         bail!("there is no operation {operation:?} to sample; name stored profiles with --profile");
     };

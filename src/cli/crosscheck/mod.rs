@@ -91,6 +91,9 @@ pub(super) struct Args {
     schema: bool,
 }
 
+/// Profiles by sampler, and what to distrust about how they were taken.
+type Sampled = (Vec<(String, Profile)>, Vec<Warning>);
+
 /// What fails the call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum FailOn {
@@ -186,12 +189,12 @@ fn measured(args: &Args, suite: &Suite) -> anyhow::Result<Explained> {
 }
 
 #[cfg(feature = "sampler")]
-fn sampled(args: &Args, suite: &Suite, operation: &str) -> anyhow::Result<(Vec<(String, Profile)>, Vec<Warning>)> {
+fn sampled(args: &Args, suite: &Suite, operation: &str) -> anyhow::Result<Sampled> {
     measured::profiles(args, suite, operation)
 }
 
 #[cfg(not(feature = "sampler"))]
-fn sampled(_: &Args, _: &Suite, _: &str) -> anyhow::Result<(Vec<(String, Profile)>, Vec<Warning>)> {
+fn sampled(_: &Args, _: &Suite, _: &str) -> anyhow::Result<Sampled> {
     anyhow::bail!("this build has no samplers (feature `sampler`); name a profile with --profile")
 }
 

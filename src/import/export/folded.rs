@@ -12,8 +12,9 @@ use crate::profile::{FrameKind, Profile, StackId, ThreadId};
 const NO_STACK: &str = "[no stack]";
 
 pub(super) fn write(profile: &Profile, weight: usize, threads: ThreadRoots, losses: &mut Losses) -> Vec<u8> {
-    let mut sums: Vec<((Option<ThreadId>, Option<StackId>), f64)> = Vec::new();
-    let mut index: FxHashMap<(Option<ThreadId>, Option<StackId>), usize> = FxHashMap::default();
+    type Key = (Option<ThreadId>, Option<StackId>);
+    let mut sums: Vec<(Key, f64)> = Vec::new();
+    let mut index: FxHashMap<Key, usize> = FxHashMap::default();
     let mut without = 0;
     let mut threaded = 0;
     for sample in weighed(profile, weight) {

@@ -157,7 +157,7 @@ fn four_chains<F: Field>(xs: &[F; 4], step: impl Fn(&F) -> F) {
             let $s = step(&$s);
         };
     }
-    let [p, q, r, s] = black_box(xs).each_ref().map(|x| step(x));
+    let [p, q, r, s] = black_box(xs).each_ref().map(&step);
     row!(p q r s);
     row!(p q r s);
     row!(p q r s);

@@ -194,7 +194,7 @@ impl Memory {
     fn read(&mut self, address: u64) -> Result<u64, ()> {
         let page = address & !(PAGE - 1);
         let word = (address % PAGE) as usize / 8;
-        if page == 0 || address % 8 != 0 {
+        if page == 0 || !address.is_multiple_of(8) {
             return Err(());
         }
         let at = match self.addresses.iter().position(|known| *known == page) {

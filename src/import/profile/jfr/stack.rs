@@ -136,9 +136,9 @@ impl Stacks {
         if let Some(frame) = self.frames.get(&(method.1, line, kind.1)) {
             return Ok(*frame);
         }
-        if !self.kinds.contains_key(&kind.1) {
+        if let std::collections::hash_map::Entry::Vacant(e) = self.kinds.entry(kind.1) {
             let name = chunk.string(Value::Pooled(kind.0, kind.1))?.unwrap_or_default();
-            self.kinds.insert(kind.1, name);
+            e.insert(name);
         }
         let kind_name = self.kinds[&kind.1].clone();
         let named = self.method(chunk, method.0, method.1)?;
