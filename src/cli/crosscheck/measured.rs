@@ -3,7 +3,6 @@
 use anyhow::{Context, bail};
 
 use super::Args;
-use crate::profile::Profile;
 use crate::sampler::{self, Overhead, Request, Sampler};
 use crate::unit::{Nanos, Share};
 use crate::warning::Warning;
