@@ -96,6 +96,8 @@ pub(super) struct Slot {
     timer: AtomicPtr<libc::c_void>,
     /// Thread CPU time up to which weight has been given away. Moved forward by the gate.
     pub(super) weighed_cpu_ns: AtomicU64,
+    /// Thread CPU time at the last signal, whether it was given weight or not.
+    seen_cpu_ns: AtomicU64,
     weighed_wall_ns: AtomicU64,
     deadline_ns: AtomicU64,
     interval_ns: AtomicU64,
@@ -125,6 +127,7 @@ impl Slot {
             thread: AtomicI32::new(0),
             timer: AtomicPtr::new(std::ptr::null_mut()),
             weighed_cpu_ns: AtomicU64::new(0),
+            seen_cpu_ns: AtomicU64::new(0),
             weighed_wall_ns: AtomicU64::new(0),
             deadline_ns: AtomicU64::new(0),
             interval_ns: AtomicU64::new(0),
@@ -212,6 +215,7 @@ impl Slot {
 
     fn sample(&self, session: &Session, context: *const libc::c_void) {
         let (cpu, wall) = (crate::harness::clock::thread_cpu_ns(), super::monotonic_ns());
+        let seen = self.seen_cpu_ns.swap(cpu, Ordering::Relaxed).max(self.weighed_cpu_ns.load(Ordering::Relaxed));
         let mut next = Next::Regular;
         if session.open.load(Ordering::Acquire) {
             // SAFETY: the kernel passed the context to the handler.
@@ -235,7 +239,8 @@ impl Slot {
                 }
             } else {
                 self.weighed_cpu_ns.store(cpu, Ordering::Relaxed);
-                if used > 2 * self.interval_ns.load(Ordering::Relaxed) {
+                // Time carried over from waits does not make a sample late.
+                if cpu.saturating_sub(seen) > 2 * self.interval_ns.load(Ordering::Relaxed) {
                     flags |= LATE;
                 }
             }
