@@ -46,6 +46,12 @@ impl Profile {
                 return fail("sample", index, "has a weight that is not a number");
             }
         }
+        // Shares are of the sum of absolute values: where that overflows, each of them would be zero.
+        for weight in 0..self.weight_types.len() {
+            if !self.samples.iter().map(|sample| sample.weights[weight].abs()).sum::<f64>().is_finite() {
+                return fail("weight", weight, "adds up to more than a number can hold");
+            }
+        }
         Ok(())
     }
 }
@@ -68,6 +74,11 @@ mod tests {
         let mut broken = good.clone();
         broken.samples[0].weights[0] = f64::NAN;
         assert!(broken.check().is_err());
+        let mut broken = good.clone();
+        broken.samples[0].weights[0] = 1e308;
+        assert_eq!(broken.check(), Ok(()));
+        broken.samples.push(broken.samples[0].clone());
+        assert_eq!(broken.check().unwrap_err().to_string(), "weight 0 adds up to more than a number can hold");
         let mut broken = good.clone();
         broken.samples[0].weights.clear();
         assert!(broken.check().is_err());

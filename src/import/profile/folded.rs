@@ -11,6 +11,13 @@ use crate::profile::{Builder, Frame, FrameId, FrameKind, Profile, SampleClock, S
 
 const NAME: &str = "folded";
 
+/// From this total on, whole numbers are taken for an amount (a time, bytes, events), not for samples: a
+/// sampler would have to run for hours. An interval that counts nanoseconds as samples has no width.
+const TOO_MANY_SAMPLES: u64 = 10_000_000;
+
+/// The same where every stack weighs this much: no stack was seen just a few times, which some always are.
+const TOO_MANY_EACH: (u64, u64) = (1_000_000, 1_000);
+
 /// How many lines of the head decide what the columns are.
 const LOOKED_AT: usize = 500;
 
@@ -140,6 +147,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     let mut stack = Vec::new();
     let (mut good, mut bad, mut fractions) = (0u64, 0u64, 0u64);
     let mut first_bad: Option<(u64, String)> = None;
+    let (mut counted, mut smallest) = (0u64, u64::MAX);
     let mut lines = input.lines();
     while let Some(line) = lines.next_line()? {
         let line = match parse(line) {
@@ -174,6 +182,10 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
             Number::Whole(count) if whole && !differential => Some(count),
             _ => None,
         };
+        if let Some(count @ 1..) = count {
+            counted = counted.saturating_add(count);
+            smallest = smallest.min(count);
+        }
         fractions += u64::from(whole && matches!(number, Number::Other(_)));
         let stack = builder.stack_of(stack.iter().copied());
         let weights = before.map(Number::value).into_iter().chain([number.value()]).collect();
@@ -193,6 +205,15 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     }
     if fractions > 0 {
         builder.note("not-whole", "counts that are not whole numbers are kept as weights only", fractions);
+    }
+    let (of_all, of_each) = TOO_MANY_EACH;
+    if counted >= TOO_MANY_SAMPLES || (counted >= of_all && smallest >= of_each) {
+        let message = "numbers too large to be sample counts are taken for a weight without a unit";
+        builder.note("unit-unstated", message, good);
+        let mut profile = builder.finish();
+        profile.weight_types = vec![WeightType { name: "weight".into(), unit: "unstated".into() }];
+        profile.samples.iter_mut().for_each(|sample| sample.count = None);
+        return Ok(profile);
     }
     if whole {
         let message =
@@ -265,6 +286,16 @@ mod tests {
         assert_eq!(profile.weight_types[0].unit, "unstated");
         let many = "a;b 1000000000\n".repeat(1000);
         assert_eq!(read_text(&many).unwrap().total(0), 1e12);
+    }
+
+    #[test]
+    fn times_are_not_taken_for_samples() {
+        let samples = |text: &str| read_text(text).unwrap().samples_of(0);
+        assert_eq!(samples("a;b 900000\na;c 2\n"), Some(900_002));
+        assert_eq!(samples("a;b 600000\na;c 500000\n"), None, "microseconds");
+        assert_eq!(samples("a;b 921181338\na;c 7\n"), None, "nanoseconds");
+        let profile = read_text("a;b 921181338\na;c 7\n").unwrap();
+        assert_eq!((profile.total(0), profile.weight_types[0].unit.as_str()), (921_181_345.0, "unstated"));
     }
 
     #[test]
