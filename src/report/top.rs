@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
+use super::style::{safe, short};
 use crate::profile::{GroupBy, Profile, SampleClock, Top};
 use crate::unit::{Bytes, Nanos, Share};
 
@@ -25,12 +26,19 @@ pub fn amount(value: f64, unit: &str) -> String {
         "nanoseconds" => Nanos(value).to_string(),
         "bytes" => Bytes(value).to_string(),
         "count" | "unstated" => whole(value),
-        other => format!("{} {other}", whole(value)),
+        other => format!("{} {}", whole(value), short(other)),
     }
 }
 
 fn whole(value: f64) -> String {
-    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.3}") }
+    // Beyond the whole numbers that a float holds exactly, its digits would mean nothing.
+    if value.abs() >= 9.007e15 {
+        format!("{value:.3e}")
+    } else if value.fract() == 0.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.3}")
+    }
 }
 
 /// A table, with the totals and what to distrust above it.
@@ -77,7 +85,7 @@ pub fn text(view: &View<'_>) -> String {
             amount(row.total_weight, unit),
             count(row.self_samples),
             count(row.total_samples),
-            safe(&row.name),
+            short(&row.name),
         );
     }
     if top.without_stack != 0.0 {
@@ -140,13 +148,6 @@ fn others(profile: &Profile, weight: usize) -> Vec<String> {
     (0..profile.weight_types.len()).filter(|index| *index != weight).map(other).collect()
 }
 
-/// Names come from files: control characters must not reach the terminal.
-fn safe(text: &str) -> String {
-    text.chars()
-        .flat_map(|letter| if letter.is_control() { letter.escape_default().collect() } else { vec![letter] })
-        .collect()
-}
-
 /// The same as one JSON object, every row in it that `limit` allows.
 pub fn json(view: &View<'_>) -> String {
     let View { profile, weight, group, limit } = view;
@@ -177,4 +178,24 @@ pub fn json(view: &View<'_>) -> String {
         "warnings": profile.doubts(*weight),
     });
     format!("{document:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::{Builder, Frame, StackSample, WeightType};
+
+    #[test]
+    fn hostile_names_and_units_are_escaped_and_cut() {
+        let hostile = "\u{1b}[31m\u{202e}".to_owned();
+        let mut builder = Builder::new(vec![WeightType { name: hostile.clone(), unit: hostile.clone() }]);
+        let frames = [hostile, "A".repeat(20_000)];
+        let frames = frames.map(|function| builder.frame(Frame { function, ..Frame::default() }));
+        let stack = builder.stack_of(frames);
+        builder.sample(StackSample { stack, thread: None, time_ns: None, count: None, weights: vec![1e300] });
+        let profile = builder.finish();
+        let text = text(&View { profile: &profile, weight: 0, group: GroupBy::Function, limit: 30 });
+        assert!(!text.contains(['\u{1b}', '\u{202e}']) && text.contains("\\u{1b}[31m\\u{202e}"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() < 300), "{text}");
+    }
 }
