@@ -1,6 +1,6 @@
 //! From an explanation and profiles to a report: attribution, budget, reference, verdict, diagnosis.
 
-use super::attribute::Attribution;
+use super::attribute::{Attribution, Part};
 use super::budget::budget;
 use super::diagnose::{Case, diagnose};
 use super::explanation::{Explained, Explanation, FramePattern};
@@ -179,7 +179,7 @@ pub fn judge(
         rest,
         samplers,
         environment: options.environment.clone(),
-        warnings: warnings(explanation, profiles),
+        warnings: warnings(explanation, profiles, &attributions),
     };
     Ok(Judged { report, attributions })
 }
@@ -372,7 +372,7 @@ fn summary(rows: &[Row], rest: &Row, samplers: &[Sampler]) -> Summary {
     }
 }
 
-fn warnings(explanation: &Explanation, profiles: &[(String, &Profile)]) -> Vec<Warning> {
+fn warnings(explanation: &Explanation, profiles: &[(String, &Profile)], attributions: &[Attribution]) -> Vec<Warning> {
     let mut warnings = explanation.warnings.clone();
     if !explanation.causal_valid {
         warnings.push(Warning {
@@ -381,7 +381,19 @@ fn warnings(explanation: &Explanation, profiles: &[(String, &Profile)]) -> Vec<W
             remedy: "repeat on a quieter machine; if it stays, the boundary itself changes the operation".into(),
         });
     }
-    for (name, profile) in profiles {
+    for ((name, profile), attribution) in profiles.iter().zip(attributions) {
+        // The rest is the last part. An empty profile of the operation and a full one of another program
+        // look the same from here.
+        let (_, primitives) = attribution.parts.split_last().unwrap_or((&Part::default(), &[]));
+        if !primitives.is_empty() && primitives.iter().all(|part| part.weight + part.ambiguous_weight == 0.0) {
+            warnings.push(Warning {
+                code: "nothing-matched".into(),
+                message: format!("{name} holds no sample in any primitive of {}", explanation.operation),
+                remedy: "make sure that it is a profile of this operation, that it has symbols, and that the frame \
+                         patterns fit its names, before its verdicts are believed"
+                    .into(),
+            });
+        }
         if profile.provenance.clock == crate::profile::SampleClock::Wall {
             warnings.push(Warning {
                 code: "wall-clock".into(),

@@ -283,3 +283,13 @@ fn codes_are_those_of_the_json() {
         assert_eq!(serde_json::to_value(mechanism).unwrap(), mechanism.code());
     }
 }
+
+#[test]
+fn a_profile_of_something_else_is_told_from_a_blind_one() {
+    let codes = |text: &str| {
+        let report = judge(&explanation(&THIRTY_SEVENTY), &[("s".into(), &folded(text))], &Options::default());
+        report.unwrap().report.warnings.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("main;other 10000\n"), ["nothing-matched"]);
+    assert_eq!(codes("main;other 9999\nmain;b 1\n"), [""; 0]);
+}
