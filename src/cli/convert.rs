@@ -16,6 +16,9 @@ pub(super) struct Args {
     input: PathBuf,
     /// The file to write; without it, or with -, standard output
     output: Option<PathBuf>,
+    /// The same, as the other subcommands name it
+    #[arg(short = 'o', long = "output", value_name = "FILE", conflicts_with = "output")]
+    named_output: Option<PathBuf>,
     /// folded, pprof, speedscope or firefox-processed; without it, what the output's name says
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
@@ -31,7 +34,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let output = args.output.as_deref().or(args.named_output.as_deref()).filter(|path| *path != Path::new("-"));
     let target = target(args.to.as_deref(), output)?;
     let profile = read_profile(&args.input, args.from.as_deref())?;
     let weight = weight_named(&profile, args.weight.as_deref())?;

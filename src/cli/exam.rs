@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use super::Outcome;
-use super::output::write_file;
+use super::output::{expect_writable, write_file};
 use crate::exam::{self, Plan, Scoreboard, case};
 use crate::report;
 use crate::sampler::Sampler;
@@ -64,6 +64,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
+    for path in [&args.json, &args.html].into_iter().flatten() {
+        expect_writable(path)?;
+    }
     #[cfg(feature = "crypto")]
     if args.runtime.is_some() {
         return super::exam_node::run(args.json.as_deref());

@@ -8,7 +8,7 @@ use anyhow::bail;
 
 use super::Outcome;
 use super::input::{read_profile, weight_named};
-use super::output::write_file;
+use super::output::{expect_writable, write_file};
 use crate::import::export::{self, ExportOptions, Target};
 use crate::report::flamegraph::{self, Labels};
 use crate::report::top::amount;
@@ -66,10 +66,11 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     }
     let sampler = args.sampler.unwrap_or_else(Sampler::preferred);
     let request = Request { sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
+    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));
+    expect_writable(&path)?;
     let recording = sampler::record(workload, args.seed, &request)?;
     let own = if args.as_reported { None } else { recording.by_own_address.as_ref() };
     let profile = own.unwrap_or(&recording.profile);
-    let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));
     let labels =
         Labels { title: format!("{name}, sampled by {sampler}"), subtitle: Some(summary(&recording, &request)) };
     write_file(&path, flamegraph::svg(profile, profile.default_weight, &labels)?.as_bytes())?;

@@ -213,7 +213,9 @@ fn exit(outcome: anyhow::Result<Outcome>) -> ExitCode {
         Ok(Outcome::Refuted) => ExitCode::from(1),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            // It may quote a file, and a file may hold what steers a terminal.
+            let message: Vec<String> = format!("{error:#}").lines().map(terminal::plain).collect();
+            eprintln!("error: {}", message.join("\n"));
             ExitCode::from(2)
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 
+use super::output::expect_writable;
 use super::rows::{self, Layout};
 use super::{Outcome, compare, select, terminal};
 use crate::harness::fresh::Launcher;
@@ -81,6 +82,9 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     // Found out before minutes of measuring rather than after.
     let baseline = args.baseline.as_ref().map(|name| compare::load(name, &args.folder)).transpose()?;
     let plan = plan(args, &workloads)?;
+    if let Some(path) = &args.record {
+        expect_writable(path)?;
+    }
     let record = measure(&plan)?;
     if let Some(path) = &args.record {
         store::write(path, &record)?;

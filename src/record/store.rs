@@ -195,6 +195,10 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let name = path
         .file_name()
         .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "expected the name of a file")))?;
+    // A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
+    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return fs::write(path, bytes).map_err(failed);
+    }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut temporary_name = std::ffi::OsString::from(".");
     temporary_name.push(name);

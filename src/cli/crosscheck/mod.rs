@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::Outcome;
-use super::output::write_file;
+use super::output::{expect_writable, write_file};
 use crate::crosscheck::explanation::{Explanation, FramePattern};
 use crate::crosscheck::judge::{Judged, Options, judge};
 use crate::crosscheck::verdict::Verdict;
@@ -116,6 +116,9 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     if args.schema {
         writeln!(std::io::stdout(), "{}", crate::crosscheck::report::schema())?;
         return Ok(Outcome::Fine);
+    }
+    if let Some(path) = &args.html {
+        expect_writable(path)?;
     }
     let evidence = gather(args, suite)?;
     if let Some(folder) = &args.keep {
