@@ -99,6 +99,6 @@ mod tests {
     fn a_table_aligns_and_escapes() {
         let text = table(&["name", "n", "codes"], vec![vec!["a\u{7}".into(), "1".into(), String::new()]]);
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines, ["name   n  codes", "a\\u{7}  1"]);
+        assert_eq!(lines, ["name    n  codes", "a\\u{7}  1"]);
     }
 }
