@@ -1,6 +1,6 @@
 //! The exam: samplers, and the verdicts on them, on work whose shares are known.
 //!
-//! [`case`] says what is run, and what each sampler is known to do to it; [`work`] is that work; [`run`]
+//! [`case`] says what is run, and what each sampler is known to do to it; `work` is that work; [`run`]
 //! samples it and judges the profiles; [`board`] sums up.
 
 pub mod board;

@@ -1,6 +1,6 @@
 //! Diagnosis: which known mechanism fits what is wrong with a profile, on what evidence, and what to do.
 //!
-//! Each mechanism is one function from a [`Case`] to a [`Diagnosis`] or nothing. Errors of shares are
+//! Each mechanism is one function from a `Case` to a [`Diagnosis`] or nothing. Errors of shares are
 //! only explained where a verdict says that there are any; what shows in the profile by itself (lost
 //! samples, truncated stacks) is said in any case.
 
