@@ -1,9 +1,10 @@
-//! Writes files whole or not at all.
+//! Files that a command writes: asked for before it measures, and written whole or not at all.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, bail};
+
+use crate::record::store::{folder_of, is_special, replace};
 
 /// Whether `path` can be written, asked before a measurement whose result would be lost if not.
 pub(super) fn expect_writable(path: &Path) -> anyhow::Result<()> {
@@ -23,36 +24,10 @@ pub(super) fn expect_writable(path: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// A device or a pipe, such as /dev/null: to rename a file over it would destroy it.
-fn is_special(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// Writes to a temporary file beside `path`, syncs and renames it: `path` has the old content or the new.
+/// Puts content in a file's place: `path` has the old content or the new.
 pub(super) fn write_file(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     expect_writable(path)?;
-    if is_special(path) {
-        return std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()));
-    }
-    let folder = folder_of(path);
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(content)?;
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // A temporary file is private; what it becomes is as any file that a program writes.
-            file.as_file().set_permissions(std::fs::Permissions::from_mode(0o644))?;
-        }
-        file.as_file().sync_all()?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    replace(path, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! A progress bar on standard error, where that is a terminal, and what the work took.
 
+use std::time::Duration;
+
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::harness::environment::peak_memory;
@@ -31,10 +33,20 @@ impl Bar {
     }
 }
 
+/// A bar of steps that are counted, with the time left. It draws nothing where standard error is no terminal.
+pub(super) fn counted(total: u64) -> ProgressBar {
+    let bar = ProgressBar::new(total);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}  {eta} left") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
 /// A line for steps that are named as they come; silent where standard error is no terminal.
 #[cfg(feature = "crypto")]
 pub(super) fn spinner() -> ProgressBar {
     let spinner = ProgressBar::new_spinner();
-    spinner.enable_steady_tick(std::time::Duration::from_millis(200));
+    spinner.enable_steady_tick(Duration::from_millis(200));
     spinner
 }

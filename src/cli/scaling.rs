@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use super::{Outcome, select, terminal};
+use super::{Outcome, progress, select, terminal};
 use crate::harness::fresh::Launcher;
 use crate::harness::run::AllocationPass;
 use crate::harness::session::{self, Plan};
@@ -48,7 +48,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
         allocation: AllocationPass::Run,
         launcher: Launcher::this_program()?,
     };
-    let bar = terminal::progress(plan.rows.len() as u64 * u64::from(plan.processes));
+    let bar = progress::counted(plan.rows.len() as u64 * u64::from(plan.processes));
     let record = session::run(&plan, &mut |progress| {
         bar.set_length(progress.total as u64);
         bar.set_position(progress.done as u64);

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::Outcome;
 use super::terminal::{self, Tone, toned};
+use super::{Outcome, progress};
 use crate::harness::fresh::Launcher;
 use crate::harness::selfcheck::{self, Certificate, Check};
 use crate::record::store;
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         seed: args.seed,
         launcher: Launcher::this_program()?,
     };
-    let bar = terminal::progress(0);
+    let bar = progress::counted(0);
     let certificate = selfcheck::check(&check, &mut |round, rounds| {
         bar.set_length(u64::from(rounds));
         bar.set_position(u64::from(round));

@@ -1,20 +1,10 @@
-//! What reaches the terminal: names made safe, colour only where wanted, progress only where seen.
+//! What reaches the terminal: names made safe, colour only where wanted.
 
 use std::io::{IsTerminal, Write};
-use std::time::Duration;
 
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Text that may come from a file or a foreign program, with everything escaped that could steer a
-/// terminal: control characters, and those that reorder or hide what follows.
-pub(super) fn plain(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    text.chars().flat_map(|c| if steers(c) { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] }).collect()
-}
+pub(super) use crate::report::style::plain;
 
 /// How a text stands out.
 #[derive(Clone, Copy)]
@@ -62,18 +52,6 @@ pub(super) fn table(headers: &[&str], rows: Vec<Vec<String>>) -> String {
         }
     }
     table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// A progress bar with the time left, on standard error, and silent where that is no terminal.
-pub(super) fn progress(total: u64) -> ProgressBar {
-    let target =
-        if std::io::stderr().is_terminal() { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(total), target);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len}  {msg}  {eta} left") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 /// Prints to standard output; a closed pipe is reported as an error for `main` to ignore.

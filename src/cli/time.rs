@@ -8,7 +8,7 @@ use anyhow::ensure;
 
 use super::output::expect_writable;
 use super::rows::{self, Layout};
-use super::{Outcome, compare, select, terminal};
+use super::{Outcome, compare, progress, select, terminal};
 use crate::harness::fresh::Launcher;
 use crate::harness::run::AllocationPass;
 use crate::harness::session::{self, Band, Plan, Progress};
@@ -130,7 +130,7 @@ fn plan(args: &Args, workloads: &[Workload]) -> anyhow::Result<Plan> {
 
 /// Runs the plan with a progress bar. The rows of the first process are shown as they come.
 fn measure(plan: &Plan) -> anyhow::Result<Record> {
-    let bar = terminal::progress(plan.rows.len() as u64 * u64::from(plan.processes));
+    let bar = progress::counted(plan.rows.len() as u64 * u64::from(plan.processes));
     let first_rows = std::io::stderr().is_terminal() && plan.processes > 1;
     let record = session::run(plan, &mut |progress: &Progress| {
         bar.set_length(progress.total as u64);

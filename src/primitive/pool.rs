@@ -84,6 +84,15 @@ pub fn array<const N: usize>(random: &mut ChaCha20Rng) -> [u8; N] {
     bytes
 }
 
+/// The fingerprint of an output that must be the expected one, or both in hexadecimal.
+pub fn same<const N: usize>(expected: &[u8; N], output: &[u8; N]) -> Result<Digest, String> {
+    if expected == output {
+        Ok(Digest::of(output))
+    } else {
+        Err(format!("expected {expected:02x?}, found {output:02x?}"))
+    }
+}
+
 /// Random bytes of a chosen length.
 pub fn bytes(random: &mut ChaCha20Rng, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];

@@ -121,19 +121,11 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::{Builder, Frame, Profile, StackSample, WeightType};
+    use crate::profile::Profile;
+    use crate::profile::testing::stacks;
 
     fn profile(samples: &[(&[&str], f64)]) -> Profile {
-        let mut builder = Builder::new(vec![WeightType { name: "time".into(), unit: "nanoseconds".into() }]);
-        for (frames, weight) in samples {
-            let frames: Vec<_> = frames
-                .iter()
-                .map(|name| builder.frame(Frame { function: (*name).into(), ..Frame::default() }))
-                .collect();
-            let stack = builder.stack_of(frames);
-            builder.sample(StackSample { stack, thread: None, time_ns: None, count: Some(1), weights: vec![*weight] });
-        }
-        builder.finish()
+        stacks("time", "nanoseconds", samples)
     }
 
     fn codes(profile: &Profile) -> Vec<String> {

@@ -6,6 +6,8 @@
 mod check;
 mod doubts;
 pub mod facts;
+#[cfg(test)]
+pub(crate) mod testing;
 mod top;
 
 use std::collections::BTreeMap;

@@ -189,17 +189,20 @@ pub fn write_json(path: &Path, document: &impl Serialize) -> Result<(), StoreErr
     write_bytes(path, &json)
 }
 
-/// Writes bytes in the same way.
+/// Writes bytes and a line's end in the same way.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let failed = |source| StoreError::Io { path: path.to_owned(), source };
-    let name = path
-        .file_name()
-        .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "expected the name of a file")))?;
-    // A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
-    if path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-        return fs::write(path, bytes).map_err(failed);
+    replace(path, &[bytes, b"\n"].concat()).map_err(|source| StoreError::Io { path: path.to_owned(), source })
+}
+
+/// Puts bytes in a file's place so that it holds its old content or the new at every moment: written to a temporary
+/// name beside it, synced, then renamed.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name =
+        path.file_name().ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "expected the name of a file"))?;
+    if is_special(path) {
+        return fs::write(path, bytes);
     }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let mut temporary_name = std::ffi::OsString::from(".");
     temporary_name.push(name);
     temporary_name.push(format!(".{}.tmp", std::process::id()));
@@ -207,7 +210,6 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
     let written = (|| {
         let mut file = File::create(&temporary)?;
         file.write_all(bytes)?;
-        file.write_all(b"\n")?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
         // The rename itself is durable once the folder is synced. Not every system can sync one.
@@ -216,10 +218,19 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         }
         Ok(())
     })();
-    written.map_err(|source| {
+    written.inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
-        failed(source)
     })
+}
+
+/// A device or a pipe, such as /dev/null, is written to: a rename would put a file in its place.
+pub fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
+/// The folder that a path's file is in.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// The folder of baselines, saved by name.

@@ -2,6 +2,8 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
+use super::style::plain;
+
 /// How a table is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -11,14 +13,11 @@ pub enum Form {
     Markdown,
 }
 
-/// Draws headers and rows; all columns but the first `left` are aligned right. Control characters in
-/// cells are escaped, and in Markdown so are pipes.
+/// Draws headers and rows; all columns but the first `left` are aligned right. What steers a
+/// terminal is escaped in cells, and in Markdown so are pipes.
 pub fn table(form: Form, headers: &[&str], rows: &[Vec<String>], left: usize) -> String {
     let safe = |text: &str| {
-        let escaped: String = text
-            .chars()
-            .flat_map(|c| if c.is_control() { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] })
-            .collect();
+        let escaped = plain(text);
         if form == Form::Markdown { escaped.replace('|', "\\|") } else { escaped }
     };
     let mut table = Table::new();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::style::markup;
 use crate::exam::Scoreboard;
 use crate::exam::run::{LIE, Outcome, Rate};
 
@@ -49,17 +50,17 @@ pub fn html(board: &Scoreboard) -> String {
     let names = samplers(board);
     let mut rows = String::new();
     for case in cases(board) {
-        write!(rows, "<tr><th scope=\"row\">{}</th>", escape(case)).expect("writing to a String does not fail");
+        write!(rows, "<tr><th scope=\"row\">{}</th>", markup(case)).expect("writing to a String does not fail");
         for name in &names {
             let cell = cell(board, case, name);
-            write!(rows, "<td class=\"{}\" title=\"{}\">{}</td>", cell.class, escape(&cell.title), escape(&cell.text))
+            write!(rows, "<td class=\"{}\" title=\"{}\">{}</td>", cell.class, markup(&cell.title), markup(&cell.text))
                 .expect("writing to a String does not fail");
         }
         rows.push_str("</tr>\n");
     }
-    let head: String = names.iter().map(|name| format!("<th scope=\"col\">{}</th>", escape(name))).collect();
+    let head: String = names.iter().map(|name| format!("<th scope=\"col\">{}</th>", markup(name))).collect();
     let list = |items: &mut dyn Iterator<Item = String>| -> String {
-        items.map(|item| format!("<li>{}</li>\n", escape(&item))).collect()
+        items.map(|item| format!("<li>{}</li>\n", markup(&item))).collect()
     };
     let sentences = list(&mut board.samplers.iter().map(|one| format!("{}: {}.", one.sampler, one.sentence)));
     let rates = list(&mut board.rates.iter().map(rate_line));
@@ -192,22 +193,6 @@ fn cases(board: &Scoreboard) -> Vec<&str> {
         }
     }
     cases
-}
-
-fn escape(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            c if c.is_control() => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
 }
 
 #[cfg(test)]

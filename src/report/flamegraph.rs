@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
 
+use super::style::steers;
 use crate::profile::{Frame, FrameKind, Profile, StackId};
 
 /// Longer names are cut in images, with the number of characters left out.
@@ -145,10 +146,8 @@ fn safe_name(frame: &Frame) -> String {
 /// The text with control characters and what turns the direction of writing spelt out, and cut where it is
 /// too long to be read.
 fn safe_text(text: &str) -> String {
-    let hidden = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
-    };
+    // The last two are no characters in XML.
+    let hidden = |c: char| steers(c) || matches!(c, '\u{fffe}' | '\u{ffff}');
     let mut safe = String::new();
     for (at, c) in text.trim().chars().enumerate() {
         if at == LONGEST_NAME {
@@ -164,19 +163,10 @@ fn safe_text(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::{Builder, StackSample, WeightType};
+    use crate::profile::testing::stacks;
 
-    fn profile(stacks: &[(&[&str], f64)]) -> Profile {
-        let mut builder = Builder::new(vec![WeightType { name: "samples".into(), unit: "count".into() }]);
-        for (stack, weight) in stacks {
-            let frames: Vec<_> = stack
-                .iter()
-                .map(|name| builder.frame(Frame { function: (*name).into(), ..Frame::default() }))
-                .collect();
-            let stack = builder.stack_of(frames);
-            builder.sample(StackSample { stack, thread: None, time_ns: None, count: Some(1), weights: vec![*weight] });
-        }
-        builder.finish()
+    fn profile(samples: &[(&[&str], f64)]) -> Profile {
+        stacks("samples", "count", samples)
     }
 
     fn labels() -> Labels {

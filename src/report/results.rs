@@ -1,6 +1,7 @@
 //! Prints a comparison of two harnesses' results.
 
 use super::columns::{Form, table};
+use super::style::plain;
 use crate::import::result::compare::{Change, Comparison, Verdict};
 use crate::stats::Estimate;
 use crate::unit::Share;
@@ -23,10 +24,6 @@ pub fn text(comparison: &Comparison, margin: Share, form: Form) -> String {
         out.push_str(&format!("geometric mean of the times: {}\n", percent(ratio)));
     }
     out
-}
-
-fn plain(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] }).collect()
 }
 
 fn percent(ratio: f64) -> String {

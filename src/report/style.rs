@@ -111,8 +111,40 @@ impl Style {
     }
 }
 
-/// Text that may come from a file or a foreign program, with everything escaped that could steer a
-/// terminal: control characters, and those that reorder or hide what follows. Cut at 600 characters.
+/// Whether a character could steer a terminal, or reorder or hide what follows it.
+pub fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Text that may come from a file or a foreign program, with every character that [`steers`] spelt out.
+pub fn plain(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut plain, c| {
+        if steers(c) {
+            plain.extend(c.escape_unicode())
+        } else {
+            plain.push(c)
+        }
+        plain
+    })
+}
+
+/// [`plain`] text as HTML takes it, in elements and in quoted attributes.
+pub fn markup(text: &str) -> String {
+    plain(text).chars().fold(String::with_capacity(text.len()), |mut markup, c| {
+        match c {
+            '<' => markup.push_str("&lt;"),
+            '>' => markup.push_str("&gt;"),
+            '&' => markup.push_str("&amp;"),
+            '"' => markup.push_str("&quot;"),
+            '\'' => markup.push_str("&#39;"),
+            _ => markup.push(c),
+        }
+        markup
+    })
+}
+
+/// [`plain`] text, cut at 600 characters.
 pub fn safe(text: &str) -> String {
     cut(text, 600)
 }
@@ -123,19 +155,10 @@ pub fn short(name: &str) -> String {
 }
 
 fn cut(text: &str, longest: usize) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-    };
-    let mut safe = String::new();
-    for (index, c) in text.chars().enumerate() {
-        if index == longest {
-            safe.push('…');
-            break;
-        }
-        if steers(c) { safe.extend(c.escape_unicode()) } else { safe.push(c) }
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => plain(&text[..end]) + "…",
+        None => plain(text),
     }
-    safe
 }
 
 /// A cell of a [`grid`].

@@ -48,3 +48,16 @@ export function table(label, head, body, attributes = {}) {
 export function column(text, attributes = {}) {
   return el('th', { scope: 'col', ...attributes }, text);
 }
+
+/** A function that draws at the next frame, however often it is called before. */
+export function oncePerFrame(draw) {
+  let drawing = false;
+  return () => {
+    if (drawing) return;
+    drawing = true;
+    requestAnimationFrame(() => {
+      drawing = false;
+      draw();
+    });
+  };
+}

@@ -2,7 +2,7 @@
 
 import { isNoisy, noiseNotice } from './badges.js';
 import { controls } from './controls.js';
-import { column, el, fill, table } from './dom.js';
+import { column, el, fill, oncePerFrame, table } from './dom.js';
 import { interval, percent, plusMinus, time } from './format.js';
 import { ask } from './runner.js';
 
@@ -48,15 +48,7 @@ export function operationsView() {
     },
   });
 
-  let drawing = false;
-  function soon() {
-    if (drawing) return;
-    drawing = true;
-    requestAnimationFrame(() => {
-      drawing = false;
-      show();
-    });
-  }
+  const soon = oncePerFrame(show);
 
   function show() {
     const complete = [...operations].filter(([, { parts, measured }]) => measured?.p50 && predictionOf(parts));

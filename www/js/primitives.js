@@ -4,7 +4,7 @@ import { clockBadge, noiseNotice } from './badges.js';
 import { barChart } from './chart.js';
 import { byName, COLUMNS } from './columns.js';
 import { controls } from './controls.js';
-import { column, el, fill, table } from './dom.js';
+import { column, el, fill, oncePerFrame, table } from './dom.js';
 import { engine } from './engine.js';
 import { exportRow } from './export.js';
 import { interval, plusMinus, time, times } from './format.js';
@@ -63,16 +63,7 @@ async function measure({ seconds, say, progress }, compare) {
   return done.cancelled ? `Cancelled in round ${done.rounds + 1}; the figures so far stand.` : `Done: ${done.rounds} rounds.`;
 }
 
-/** Draws at most once a frame. */
-let drawing = false;
-function soon() {
-  if (drawing) return;
-  drawing = true;
-  requestAnimationFrame(() => {
-    drawing = false;
-    showPrimitives();
-  });
-}
+const soon = oncePerFrame(() => showPrimitives());
 
 /** The figures as they are, in table, chart and sentence. */
 export function showPrimitives() {

@@ -4,7 +4,7 @@
 use ed25519_dalek::Signer;
 use proptest::prelude::*;
 use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 
 use super::ed25519::{Key, sign, verify};
 use super::edwards::Curve;
@@ -122,11 +122,7 @@ fn rfc8032<F: Field>() {
 
 fn against_dalek<F: Field>(ladders: u32, signatures: u32) {
     let mut random = ChaCha20Rng::seed_from_u64(7);
-    let mut bytes = || {
-        let mut bytes = [0; 32];
-        random.fill_bytes(&mut bytes);
-        bytes
-    };
+    let mut bytes = || crate::primitive::pool::array(&mut random);
     for _ in 0..ladders {
         let (scalar, u) = (bytes(), bytes());
         assert_eq!(ladder::<F>(&scalar, &u), x25519_dalek::x25519(scalar, u));

@@ -10,6 +10,7 @@ use super::{
     Limbs16Peeled, Limbs16PeeledInlined, Limbs16Symmetric, Limbs16SymmetricInlined, carry_peeled, carry_wrapping,
     ladder,
 };
+use crate::primitive::pool::{array, same};
 use crate::workload::{Digest, Kind, Rewrite, Workload};
 
 /// Distinct inputs a row.
@@ -87,7 +88,7 @@ fn ladder_row<F: Field>(form: &str) -> Workload {
         |seed| {
             let mut random = ChaCha20Rng::seed_from_u64(seed);
             let mut pair = || {
-                let (scalar, public) = (bytes(&mut random), x25519_dalek::x25519(bytes(&mut random), BASE));
+                let (scalar, public) = (array(&mut random), x25519_dalek::x25519(array(&mut random), BASE));
                 (scalar, public, x25519_dalek::x25519(scalar, public))
             };
             (0..INPUTS).map(|_| pair()).collect()
@@ -146,8 +147,8 @@ pub(super) fn signatures(seed: u64) -> Vec<Signed> {
     // Keys are the same in every representation; the fastest expands them.
     let curve = Curve::<Limbs5>::new();
     let mut signed = || {
-        let seed = bytes(&mut random);
-        let message = bytes(&mut random);
+        let seed = array(&mut random);
+        let message = array(&mut random);
         let signature = ed25519_dalek::SigningKey::from_bytes(&seed).sign(&message).to_bytes();
         Signed { key: Key::from_seed(&curve, &seed), message, signature }
     };
@@ -214,7 +215,7 @@ fn carry_row(form: &str, carry: fn(&mut [i64; 16])) -> Workload {
 /// Pairs of reduced elements.
 pub(super) fn pairs<F: Field>(seed: u64, count: usize) -> Vec<(F, F)> {
     let mut random = ChaCha20Rng::seed_from_u64(seed);
-    let mut element = || F::from_bytes(&bytes(&mut random));
+    let mut element = || F::from_bytes(&array(&mut random));
     (0..count).map(|_| (element(), element())).collect()
 }
 
@@ -227,18 +228,4 @@ fn agrees<F: Field>(
 ) -> Result<Digest, String> {
     let [a, b] = [a, b].map(|operand| Limbs10::from_bytes(&operand.to_bytes()));
     same(&operation(&a, &b).to_bytes(), &output.to_bytes())
-}
-
-fn bytes<const N: usize>(random: &mut ChaCha20Rng) -> [u8; N] {
-    let mut bytes = [0; N];
-    random.fill_bytes(&mut bytes);
-    bytes
-}
-
-fn same<const N: usize>(expected: &[u8; N], output: &[u8; N]) -> Result<Digest, String> {
-    if expected == output {
-        Ok(Digest::of(output))
-    } else {
-        Err(format!("expected {expected:02x?}, found {output:02x?}"))
-    }
 }

@@ -4,12 +4,13 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use rand_chacha::ChaCha20Rng;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 
 use super::batch::{Claim, verify_batch, verify_batch_unsound};
 use super::cache::{Cache, Keys};
 use super::rust::KeyTable;
 use super::{K256, Library};
+use crate::primitive::pool::{array, same};
 use crate::workload::{Digest, Kind, Workload};
 
 /// Distinct inputs a row.
@@ -47,7 +48,7 @@ pub(super) struct Signed {
 /// `count` signatures by keys of their own, made by `k256`.
 pub(super) fn signatures(seed: u64, count: usize) -> Vec<Signed> {
     let mut random = ChaCha20Rng::seed_from_u64(seed);
-    std::iter::repeat_with(|| signed(bytes(&mut random), bytes(&mut random), bytes(&mut random)))
+    std::iter::repeat_with(|| signed(array(&mut random), array(&mut random), array(&mut random)))
         .flatten()
         .take(count)
         .collect()
@@ -145,7 +146,7 @@ fn batch_row(name: &str, n: usize, verify: fn(&[u8; 32], &[Claim<'_>]) -> bool, 
         move |seed| {
             let mut random = ChaCha20Rng::seed_from_u64(seed);
             let mut batch = |key: &Signed| {
-                let one = || signed(key.secret, bytes(&mut random), bytes(&mut random));
+                let one = || signed(key.secret, array(&mut random), array(&mut random));
                 (key.public, std::iter::repeat_with(one).flatten().take(n).collect::<Vec<_>>())
             };
             signatures(seed, KEYS).iter().map(&mut batch).collect()
@@ -197,20 +198,6 @@ fn cache_row<T: Cache>(known: u64) -> Workload {
     );
     row.kind = Kind::Operation;
     row.family("schnorr").implementation(&format!("k256 0.14, {} cache, {known} % of look-ups find their key", T::NAME))
-}
-
-fn bytes(random: &mut ChaCha20Rng) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    random.fill_bytes(&mut bytes);
-    bytes
-}
-
-fn same<const N: usize>(expected: &[u8; N], output: &[u8; N]) -> Result<Digest, String> {
-    if expected == output {
-        Ok(Digest::of(output))
-    } else {
-        Err(format!("expected {expected:02x?}, found {output:02x?}"))
-    }
 }
 
 fn accepted(valid: bool, about: &[u8]) -> Result<Digest, String> {

@@ -14,6 +14,7 @@ use super::words;
 use crate::crosscheck::flame::Flame;
 use crate::crosscheck::report::{Report, Sampler};
 use crate::crosscheck::verdict::Verdict;
+use crate::report::style::{markup, safe};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -117,18 +118,7 @@ fn class(verdict: Option<Verdict>) -> &'static str {
 /// Text as HTML takes it, in elements and in quoted attributes. What steers the direction or hides text is
 /// shown as its code, and long names are cut.
 fn esc(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in crate::report::style::safe(text).chars() {
-        match c {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(c),
-        }
-    }
-    escaped
+    markup(&safe(text))
 }
 
 #[cfg(test)]
