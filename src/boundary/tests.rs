@@ -49,10 +49,16 @@ fn nested_calls_are_counted_under_their_parent_alone() {
 
 #[test]
 fn a_counted_primitive_knows_its_frames_and_closures() {
-    count(|| operation(1));
-    let outer = known("test_outer").unwrap();
-    assert_eq!(outer.frames, ["countercheck::outer"]);
-    assert_eq!(outer.closures, ["countercheck::boundary::tests::outer::{{closure}}"]);
+    // Of this test alone: other tests call the shared ones from closures of their own, at the same time.
+    static FRAMED: Boundary = Boundary::new("test_framed").frames(&["countercheck::framed"]);
+    fn framed(x: u64) -> u64 {
+        FRAMED.call_on(&[&x.to_le_bytes()], || x + 1)
+    }
+    count(|| framed(1));
+    let seen = known("test_framed").unwrap();
+    assert_eq!(seen.frames, ["countercheck::framed"]);
+    let test = "countercheck::boundary::tests::a_counted_primitive_knows_its_frames_and_closures";
+    assert_eq!(seen.closures, [format!("{test}::framed::{{{{closure}}}}")]);
     assert!(known("never called").is_none());
 }
 

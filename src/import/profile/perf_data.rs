@@ -26,6 +26,12 @@ pub(super) const FORMAT: Format = Format { name: NAME, description: "perf.data",
 
 /// The header of a pipe is 16 bytes long, and says so.
 const PIPE_HEADER: &[u8] = &[16, 0, 0, 0, 0, 0, 0, 0];
+const PIPE_HEADER_SIZE: usize = 16;
+
+/// `PERF_RECORD_HEADER_TRACING_DATA` and `PERF_RECORD_AUXTRACE` of `tools/lib/perf/include/perf/event.h`: more data
+/// follows these than their size says.
+const TRACING_DATA: u64 = 66;
+const AUXTRACE: u64 = 71;
 
 fn detect(head: &[u8]) -> Detection {
     let is_perf = head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP");
@@ -42,7 +48,10 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
 fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
     let is_pipe = bytes.get(8..16) == Some(PIPE_HEADER);
     let parsed = match is_pipe {
-        true => PerfFileReader::parse_pipe(Cursor::new(bytes)),
+        true => {
+            check_pipe(&bytes)?;
+            PerfFileReader::parse_pipe(Cursor::new(bytes))
+        }
         false => {
             check_sections(&bytes)?;
             PerfFileReader::parse_file(Cursor::new(bytes))
@@ -92,6 +101,38 @@ fn check_sections(bytes: &[u8]) -> Result<(), ImportError> {
         if what == "data" && size == 0 {
             let found = "a data section of 0 bytes: perf was killed before it finished the file";
             return Err(ImportError::malformed(NAME, Position::Byte(at as u64), found, "recorded data"));
+        }
+    }
+    Ok(())
+}
+
+/// The last record of a pipe is whole: the parser below takes a part of one for the end.
+fn check_pipe(bytes: &[u8]) -> Result<(), ImportError> {
+    let big = bytes.starts_with(b"2ELIFREP");
+    let number = |at: usize, width: usize| -> Option<u64> {
+        let digits = bytes.get(at..at + width)?.iter();
+        let step = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+        Some(if big { digits.fold(0, step) } else { digits.rev().fold(0, step) })
+    };
+    let mut at = PIPE_HEADER_SIZE;
+    while at < bytes.len() {
+        let truncated = |expected: String| {
+            let found = format!("{} bytes to the end of the stream (truncated)", bytes.len() - at);
+            ImportError::malformed(NAME, Position::Byte(at as u64), found, expected)
+        };
+        let (Some(kind), Some(size)) = (number(at, 4), number(at + 6, 2)) else {
+            return Err(truncated("a record's header of 8 bytes".to_owned()));
+        };
+        let follows = match kind {
+            AUXTRACE => number(at + 8, 8),
+            // Its padding differs by version of perf: what is behind it is left to the parser.
+            TRACING_DATA => return Ok(()),
+            _ => Some(0),
+        };
+        let end = follows.and_then(|more| more.checked_add(size)).and_then(|size| size.checked_add(at as u64));
+        match end.and_then(|end| usize::try_from(end).ok()) {
+            Some(end) if end <= bytes.len() && size >= 8 => at = end,
+            _ => return Err(truncated(format!("a record of {size} bytes"))),
         }
     }
     Ok(())
