@@ -222,13 +222,28 @@ pub struct Family {
     pub name: String,
     /// The parameters that a suite lists.
     pub listed: Vec<u64>,
+    /// The smallest parameter that makes sense, and why none below it does.
+    least: Option<(u64, String)>,
     build: Arc<dyn Fn(u64) -> Workload + Send + Sync>,
 }
 
 impl Family {
     /// A family; `build` makes the workload named `name/parameter`.
     pub fn new(name: &str, listed: &[u64], build: impl Fn(u64) -> Workload + Send + Sync + 'static) -> Self {
-        Self { name: name.to_owned(), listed: listed.to_vec(), build: Arc::new(build) }
+        Self { name: name.to_owned(), listed: listed.to_vec(), least: None, build: Arc::new(build) }
+    }
+
+    /// The same where parameters below `least` make no sense, and why.
+    #[must_use]
+    pub fn at_least(mut self, least: u64, why: &str) -> Self {
+        self.least = Some((least, why.to_owned()));
+        self
+    }
+
+    /// Why this parameter makes no sense; `None` where it does.
+    pub fn refuses(&self, parameter: u64) -> Option<String> {
+        let (least, why) = self.least.as_ref()?;
+        (parameter < *least).then(|| format!("{}/{parameter}: {why}: N must be at least {least}", self.name))
     }
 
     /// The workload of this parameter.
@@ -297,12 +312,20 @@ impl Suite {
 
     /// The workload of this name: a listed one, or the member of a family.
     pub fn resolve(&self, name: &str) -> Option<Workload> {
-        let of_family = || {
-            let (base, parameter) = name.split_once('/')?;
-            let family = self.families.iter().find(|family| family.name == base)?;
-            Some(family.member(parameter.parse().ok()?))
-        };
-        self.find(name).cloned().or_else(of_family)
+        let member = || self.member(name).map(|(family, parameter)| family.member(parameter));
+        self.find(name).cloned().or_else(member)
+    }
+
+    /// Why the member of a family that this names makes no sense; `None` where it does, or is no member.
+    pub fn refuses(&self, name: &str) -> Option<String> {
+        let (family, parameter) = self.member(name)?;
+        family.refuses(parameter)
+    }
+
+    fn member(&self, name: &str) -> Option<(&Family, u64)> {
+        let (base, parameter) = name.split_once('/')?;
+        let family = self.families.iter().find(|family| family.name == base)?;
+        Some((family, parameter.parse().ok()?))
     }
 
     /// The listed workload of this name.

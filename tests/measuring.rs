@@ -295,3 +295,39 @@ fn the_published_schema_is_current() {
         assert!(stored == current, "{} is not current: COUNTERCHECK_BLESS=1 cargo test rewrites it", path.display());
     }
 }
+
+/// A build puts another program where the running one was: its figures must not get into the record.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_is_replaced_while_it_measures_goes_on_with_itself_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, path) = (folder.path().join("own"), folder.path().join("record.json"));
+    std::fs::copy(example("own"), &program).unwrap();
+    let run = Command::new(&program)
+        .args(["time", "--budget", "2", "--only", "checksum", "--record", path.to_str().unwrap()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    let other = folder.path().join("other");
+    std::fs::write(&other, "#!/bin/false\n").unwrap();
+    std::fs::rename(&other, &program).unwrap();
+    let output = run.wait_with_output().unwrap();
+    assert_ok(&output);
+    assert!(text(&output.stdout).contains("program-replaced"), "{}", text(&output.stdout));
+    let record = store::read(&path).unwrap();
+    assert!(record.warnings.iter().any(|warning| warning.code == "program-replaced"));
+    let row = record.rows.iter().find(|row| row.name == "checksum").unwrap();
+    assert_eq!((row.processes.len(), &row.error), (10, &None));
+}
+
+#[test]
+fn a_budget_that_is_no_budget_is_told_what_it_should_be() {
+    for bad in ["-1", "0", "nan", "1e9", "soon"] {
+        let output = own(&["time", "--budget", bad]);
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+        let message = text(&output.stderr);
+        assert!(message.contains("expected a number of seconds above 0 and at most 86400"), "{bad}: {message}");
+    }
+}

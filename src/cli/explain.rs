@@ -18,7 +18,7 @@ pub(super) struct Args {
     #[arg(required = true)]
     operations: Vec<String>,
     /// Thread CPU time for the rounds of each operation, in seconds
-    #[arg(long, default_value_t = 30.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 30.0, value_parser = super::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Seed of inputs and orders
     #[arg(long, default_value_t = 1)]

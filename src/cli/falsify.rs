@@ -26,10 +26,10 @@ pub(super) struct Args {
     #[arg(long, default_value_t = Sampler::Pprof)]
     sampler: Sampler,
     /// CPU time to sample, in seconds
-    #[arg(long, default_value_t = 5.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 5.0, value_parser = super::seconds, allow_negative_numbers = true)]
     cpu_seconds: f64,
     /// CPU time to measure the saving, in seconds
-    #[arg(long, default_value_t = 10.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 10.0, value_parser = super::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Seed of inputs and orders
     #[arg(long, default_value_t = 1)]

@@ -230,7 +230,7 @@ fn failed_rows<T>(rows: &[Result<T, WorkloadError>]) -> Outcome {
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(seconds),
-        _ => Err("expected a number of seconds above 0, at most 86400".to_owned()),
+        _ => Err("expected a number of seconds above 0 and at most 86400".to_owned()),
     }
 }
 

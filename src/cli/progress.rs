@@ -12,15 +12,18 @@ const STEPS: u64 = 1_000;
 
 /// A bar with a name. It draws nothing where standard error is no terminal.
 pub(super) fn bar(name: &str) -> Bar {
-    let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3} % {elapsed}");
+    let style = ProgressStyle::with_template("{prefix} {bar:30} {percent:>3} % {elapsed} {msg}");
     let bar = ProgressBar::new(STEPS).with_prefix(name.to_owned());
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.set_message("setting up");
+    bar.enable_steady_tick(Duration::from_millis(200));
     Bar(bar)
 }
 
 impl Bar {
     /// Shows the part that is done, from 0 to 1.
     pub(super) fn set(&self, done: f64) {
+        self.0.set_message("");
         self.0.set_position((done.clamp(0.0, 1.0) * STEPS as f64) as u64);
     }
 

@@ -16,7 +16,7 @@ use crate::report::representations::{Wasm, text};
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// Thread CPU time for each representation, in seconds
-    #[arg(long, default_value_t = 6.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 6.0, value_parser = super::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Seed of the inputs
     #[arg(long, default_value_t = 1)]

@@ -25,7 +25,7 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     processes: u32,
     /// Wall time for each family, in seconds
-    #[arg(long, default_value_t = 60.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 60.0, value_parser = super::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Seed of inputs and orders
     #[arg(long, default_value_t = 1)]

@@ -13,6 +13,7 @@ pub(super) fn select(suite: &Suite, patterns: &[String]) -> anyhow::Result<Vec<W
     let mut unlisted = Vec::new();
     for pattern in &patterns {
         if !suite.workloads.iter().any(|workload| pattern.matches(&workload.name)) {
+            refuse(suite, pattern.text())?;
             if let Some(member) = suite.resolve(pattern.text()) {
                 unlisted.push(member);
                 continue;
@@ -54,18 +55,48 @@ impl Pattern {
     }
 }
 
+/// The error where a name is of a family's member that makes no sense.
+fn refuse(suite: &Suite, name: &str) -> anyhow::Result<()> {
+    suite.refuses(name).map_or(Ok(()), |why| bail!(why))
+}
+
+/// Names less similar than this to what was asked for are no help.
+const SIMILAR: f64 = 0.5;
+
 /// The names that differ least from what was asked for, in a phrase.
 pub(super) fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let mut by_similarity: Vec<(f64, &str)> = names.map(|name| (strsim::jaro_winkler(asked, name), name)).collect();
+    let mut by_similarity: Vec<(f64, &str)> = names.map(|name| (similarity(asked, name), name)).collect();
+    if by_similarity.is_empty() {
+        return "there are none".to_owned();
+    }
     by_similarity.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let nearest: Vec<&str> = by_similarity.iter().take(3).map(|(_, name)| *name).collect();
-    if nearest.is_empty() { "there are none".to_owned() } else { format!("nearest: {}", nearest.join(", ")) }
+    by_similarity.dedup_by(|a, b| a.1 == b.1);
+    let similar = by_similarity.iter().take_while(|(similarity, _)| *similarity >= SIMILAR);
+    let nearest: Vec<&str> = similar.take(3).map(|(_, name)| *name).collect();
+    if nearest.is_empty() { "`list` shows them all".to_owned() } else { format!("nearest: {}", nearest.join(", ")) }
+}
+
+/// How alike two names are, from 0 to 1, whatever joins their words: by letters in place, which finds slips, or by pairs
+/// of letters, which finds words in another order. A name counts with its parameters and without.
+fn similarity(asked: &str, name: &str) -> f64 {
+    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
+    let alike = |a: &str, b: &str| {
+        let (a, b) = (plain(a), plain(b));
+        strsim::normalized_damerau_levenshtein(&a, &b).max(strsim::sorensen_dice(&a, &b))
+    };
+    let whole = alike(asked, name);
+    match name.split_once('/') {
+        // Slightly less, so that of two sizes the one asked for comes first.
+        Some((base, _)) => whole.max(0.98 * alike(asked.split('/').next().unwrap_or(asked), base)),
+        None => whole,
+    }
 }
 
 /// The operations that the names stand for: `create_group/8`, or `create_group` for all that are listed.
 pub(super) fn operations(suite: &Suite, names: &[String]) -> anyhow::Result<Vec<Workload>> {
     let mut chosen = Vec::new();
     for name in names {
+        refuse(suite, name)?;
         let members = || {
             let of_base = |workload: &&Workload| {
                 let base = workload.name.split_once('/').map(|(base, _)| base);
@@ -81,7 +112,11 @@ pub(super) fn operations(suite: &Suite, names: &[String]) -> anyhow::Result<Vec<
             bail!("there is no operation {name:?}; {}", nearest(name, known));
         }
         if let Some(primitive) = found.iter().find(|workload| workload.kind == Kind::Primitive) {
-            bail!("{} is a primitive; this is about operations: `primitives list` shows them", primitive.name);
+            let below = match crate::operation::counted_below(&primitive.name) {
+                [] => "`list` shows them".to_owned(),
+                rows => format!("the same function on fields whose operations are counted: {}", rows.join(", ")),
+            };
+            bail!("{} is a primitive; this is about operations: {below}", primitive.name);
         }
         chosen.extend(found);
     }
@@ -100,7 +135,12 @@ mod tests {
         #[cfg(feature = "mls")]
         assert!(error("create_gruop/8").contains("nearest: create_group/8"), "{}", error("create_gruop/8"));
         #[cfg(feature = "crypto")]
-        assert!(error("x25519_dh").contains("is a primitive"));
+        {
+            assert!(error("x25519_dh").contains("counted: field25519/ladder/5x51"), "{}", error("x25519_dh"));
+            assert!(error("sha256/64").contains("`list` shows them"));
+        }
+        #[cfg(feature = "mls")]
+        assert!(error("join_welcome/0").contains("N must be at least 1"));
     }
 
     #[cfg(feature = "mls")]
@@ -134,6 +174,30 @@ mod tests {
         assert_eq!(chosen(&["x25519"]).unwrap(), ["x25519_dh", "x25519_base"]);
         assert_eq!(chosen(&["sha256/*4", "dh"]).unwrap(), ["x25519_dh", "sha256/64", "sha256/1024"]);
         assert_eq!(chosen(&["sha256/{64,65}"]).unwrap(), ["sha256/64"]);
+    }
+
+    #[cfg(feature = "crypto")]
+    #[test]
+    fn slips_other_separators_and_other_orders_find_their_row_first() {
+        let suite = crate::operation::builtin();
+        let first = |asked: &str| {
+            let names = suite.workloads.iter().map(|workload| workload.name.as_str());
+            let text = nearest(asked, names);
+            text.trim_start_matches("nearest: ").split(", ").next().unwrap().to_owned()
+        };
+        for (asked, found) in [
+            ("x25519dh", "x25519_dh"),
+            ("dh_x25519", "x25519_dh"),
+            ("verify_ed25519", "ed25519_verify"),
+            ("sha-256", "sha256/64"),
+            ("hkdf_extract", "hkdf_sha256_extract"),
+            ("chacha_seal/1024", "chacha20poly1305_seal/1024"),
+            ("aes_gcm_open/16384", "aes128gcm_open/16384"),
+            ("batch_verfiy/64", "batch_verify/64"),
+            ("zzzzzz", "`list` shows them all"),
+        ] {
+            assert_eq!(first(asked), found, "{asked}");
+        }
     }
 
     #[test]

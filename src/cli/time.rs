@@ -44,7 +44,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     processes: Option<u32>,
     /// Wall time for the whole run [default: by the number of rows, at most 105]
-    #[arg(long, value_name = "SECONDS", value_parser = super::seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = super::seconds, allow_negative_numbers = true)]
     budget: Option<f64>,
     /// Seed of inputs and orders
     #[arg(long, default_value_t = 1)]

@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "PRIMITIVE=NAME", value_parser = pair)]
     implementation: Vec<(String, String)>,
     /// Thread CPU time for the rounds of each measurement, in seconds
-    #[arg(long, default_value_t = 20.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 20.0, value_parser = super::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Seed of inputs and orders
     #[arg(long, default_value_t = 1)]

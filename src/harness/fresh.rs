@@ -5,9 +5,9 @@
 //! environment is varied as well, because it moves the stack.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
@@ -81,27 +81,78 @@ pub enum Event {
     Done,
 }
 
-/// How the program is run again.
+/// How the program is run again: always the one that is running, whatever has become of its file.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program.
-    pub program: PathBuf,
-    /// Arguments that make it a child, [`SUBCOMMAND`] for a program whose `main` is [`crate::cli::main`].
-    pub arguments: Vec<String>,
+    /// Where the program was when it started.
+    program: PathBuf,
+    /// Which file that was.
+    file: FileIdentity,
 }
+
+/// What tells a file from the one that a build puts in its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct FileIdentity {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    #[cfg(unix)]
+    inode: (u64, u64),
+}
+
+impl FileIdentity {
+    fn of(path: &Path) -> io::Result<Self> {
+        let metadata = std::fs::metadata(path)?;
+        Ok(Self {
+            modified: metadata.modified().ok(),
+            bytes: metadata.len(),
+            #[cfg(unix)]
+            inode: {
+                use std::os::unix::fs::MetadataExt;
+                (metadata.dev(), metadata.ino())
+            },
+        })
+    }
+}
+
+/// The program that is running, by a name that still means it when its file was replaced.
+const THIS_IMAGE: Option<&str> = if cfg!(target_os = "linux") { Some("/proc/self/exe") } else { None };
 
 impl Launcher {
     /// This program itself.
+    ///
+    /// # Errors
+    ///
+    /// Where its file cannot be found.
     pub fn this_program() -> io::Result<Self> {
-        Ok(Self { program: std::env::current_exe()?, arguments: vec![SUBCOMMAND.to_owned()] })
+        let program = std::env::current_exe()?;
+        Ok(Self { file: FileIdentity::of(&program)?, program })
+    }
+
+    /// Whether another file is now where the program was, as after a build.
+    pub fn was_replaced(&self) -> bool {
+        !FileIdentity::of(&self.program).is_ok_and(|file| file == self.file)
+    }
+
+    /// The command that starts the program again. Where there is no name for the running image, a replaced
+    /// file is an error: two programs in one record would be compared as one.
+    fn command(&self) -> io::Result<Command> {
+        match THIS_IMAGE {
+            Some(image) if Path::new(image).exists() => Ok(Command::new(image)),
+            _ if self.was_replaced() => Err(io::Error::other(format!(
+                "program-replaced: {} is not the file that began this run; build first, then measure again",
+                self.program.display()
+            ))),
+            _ => Ok(Command::new(&self.program)),
+        }
     }
 
     /// Runs a job in a fresh process and passes its events on. Returns how the process ended: `Ok(None)`
     /// where it did all, else what went wrong.
     pub fn run(&self, job: &Job, on_event: &mut dyn FnMut(Event)) -> io::Result<Option<String>> {
         let mut random = ChaCha8Rng::seed_from_u64(job.order_seed ^ 0xe4f);
-        let mut child = Command::new(&self.program)
-            .args(&self.arguments)
+        let mut child = self
+            .command()?
+            .arg(SUBCOMMAND)
             .env("COUNTERCHECK_PAD", "x".repeat(below(&mut random, 4_096)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -208,6 +208,14 @@ fn warnings(plan: &Plan, last_process: &[u32]) -> Vec<Warning> {
             remedy: "select them with --only, or give a larger --budget".to_owned(),
         });
     }
+    if plan.launcher.was_replaced() {
+        warnings.push(Warning {
+            code: "program-replaced".to_owned(),
+            message: "the program's file was replaced during the run; every process ran the program that began it"
+                .to_owned(),
+            remedy: "build first, then measure: the build also took time from the rows".to_owned(),
+        });
+    }
     if !super::clock::THREAD_CPU_CLOCK {
         warnings.push(Warning {
             code: "wall-clock".to_owned(),

@@ -48,6 +48,18 @@ pub fn explain_below_boundaries(
     None
 }
 
+/// The operations that compute what a primitive computes on fields whose operations are counted; none where the
+/// primitive has no such twin.
+pub fn counted_below(primitive: &str) -> &'static [&'static str] {
+    #[cfg(feature = "crypto")]
+    return field25519::explain::twins(primitive);
+    #[cfg(not(feature = "crypto"))]
+    return {
+        let _ = primitive;
+        &[]
+    };
+}
+
 /// The families of operations that this build has.
 pub fn families() -> Vec<Family> {
     #[allow(unused_mut, reason = "a build without features has none")]

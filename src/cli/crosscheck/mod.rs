@@ -35,14 +35,14 @@ pub(super) struct Args {
     sampler: Vec<crate::sampler::Sampler>,
     /// CPU time to sample with each sampler, in seconds
     #[cfg(feature = "sampler")]
-    #[arg(long, default_value_t = 5.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 5.0, value_parser = super::seconds, allow_negative_numbers = true)]
     cpu_seconds: f64,
     /// Samples a second of CPU time to ask for
     #[cfg(feature = "sampler")]
     #[arg(long, default_value_t = 997)]
     hz: u32,
     /// Thread CPU time for dose and replay, in seconds
-    #[arg(long, default_value_t = 30.0, value_parser = super::seconds)]
+    #[arg(long, default_value_t = 30.0, value_parser = super::seconds, allow_negative_numbers = true)]
     budget: f64,
     /// Judge this stored explanation (`primitives explain --json`) instead of measuring one
     #[arg(long, value_name = "FILE.json")]

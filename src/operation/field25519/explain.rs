@@ -115,6 +115,16 @@ pub fn accounts_of(
     })
 }
 
+/// The rows that compute what a primitive computes, on the fastest and the two most often written fields.
+pub fn twins(primitive: &str) -> &'static [&'static str] {
+    match primitive {
+        "x25519_dh" => &["field25519/ladder/5x51", "field25519/ladder/4x64", "field25519/ladder/10x25.5"],
+        "ed25519_sign" => &["field25519/sign/5x51", "field25519/sign/4x64", "field25519/sign/10x25.5"],
+        "ed25519_verify" => &["field25519/verify/5x51", "field25519/verify/4x64", "field25519/verify/10x25.5"],
+        _ => &[],
+    }
+}
+
 /// Explains `field25519/ladder/5x51` and its like; `None` for any other row.
 pub fn explain(
     row: &str,

@@ -34,6 +34,9 @@ const LISTED: [u64; 4] = [0, 1, 8, 32];
 /// The parameters of operations that need somebody besides the creator.
 const LISTED_WITH_OTHERS: [u64; 3] = [1, 8, 32];
 
+/// The operations in which somebody besides the creator receives.
+const NEED_OTHERS: [&str; 3] = ["join_welcome", "ingest_app_message", "ingest_commit"];
+
 /// The operations of the default ciphersuite, and those of AES-128-GCM which are not listed.
 pub(super) fn families() -> Vec<Family> {
     let mut families = Vec::new();
@@ -42,9 +45,10 @@ pub(super) fn families() -> Vec<Family> {
             let base = format!("{name}{suffix}");
             let listed = if suffix.is_empty() { listed } else { &[] };
             let named = base.clone();
-            families.push(Family::new(&base, listed, move |n| {
+            let family = Family::new(&base, listed, move |n| {
                 build(&format!("{named}/{n}"), ciphersuite, n).family("mls").implementation("openmls 0.9")
-            }));
+            });
+            families.push(if NEED_OTHERS.contains(&name) { family.at_least(1, NOBODY) } else { family });
         };
         family("create_group", &LISTED, create_group_workload);
         family("validate_key_packages", &LISTED_WITH_OTHERS, validate_key_packages);
@@ -108,7 +112,7 @@ impl Seeded<Grown> {
     }
 }
 
-const NOBODY: &str = "nobody was added to the group, so nobody can receive: N must be at least 1";
+const NOBODY: &str = "nobody was added to the group, so nobody can receive";
 
 struct Loaded {
     provider: Provider,

@@ -125,7 +125,12 @@ fn every_call_stays_on_the_measured_thread() {
 fn receiving_without_a_receiver_is_an_error() {
     let workload = operation::builtin().resolve("join_welcome/0").unwrap();
     let error = workload.fixture(1).unwrap().load(0..1).unwrap_err();
-    assert!(error.contains("N must be at least 1"), "{error}");
+    assert!(error.contains("nobody can receive"), "{error}");
+    let refused = operation::builtin().refuses("join_welcome/0").unwrap();
+    assert!(refused.ends_with("nobody can receive: N must be at least 1"), "{refused}");
+    for fine in ["join_welcome/1", "create_group/0", "validate_key_packages/0", "sha256/64"] {
+        assert_eq!(operation::builtin().refuses(fine), None);
+    }
 }
 
 #[test]
