@@ -40,8 +40,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub use recording::{Recording, ReplayError};
 pub use registry::{Known, known};
 pub use run::{
-    Capture, CapturedCall, Clock, Counts, Nested, Selection, Traced, capture, count, dose, record, replay, shadow,
-    swap, trace,
+    Capture, CapturedCall, Clock, Counts, Nested, Selection, Supply, Traced, capture, count, dose, dose_from, record,
+    replay, shadow, swap, trace,
 };
 
 /// Whether this build has the feature `boundary-off`: every mode then runs the operation and sees nothing.

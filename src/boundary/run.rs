@@ -1,7 +1,10 @@
 //! Runs: an operation run once in a mode, and what the mode saw.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use super::Prepared;
 use super::recording::{Recording, ReplayError};
 use super::registry;
 use super::state::{self, Mode};
@@ -146,10 +149,54 @@ pub fn trace<R>(clock: Clock, body: impl FnOnce() -> R) -> (R, Vec<Traced>) {
     (output, spans.into_iter().enumerate().filter(|(_, (calls, _))| *calls > 0).map(traced).collect())
 }
 
+/// Prepared calls of primitives on inputs of other iterations, for a dose to execute. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Supply(Rc<Vec<Stock>>);
+
+/// The prepared calls of one primitive and which is next.
+struct Stock {
+    primitive: String,
+    calls: Rc<[Prepared]>,
+    next: Cell<usize>,
+}
+
+impl Supply {
+    /// Calls by primitive, in the order in which an operation makes them.
+    pub fn new(calls: impl IntoIterator<Item = (String, Rc<[Prepared]>)>) -> Self {
+        let stocks = calls.into_iter().filter(|(_, calls)| !calls.is_empty());
+        Self(Rc::new(stocks.map(|(primitive, calls)| Stock { primitive, calls, next: Cell::new(0) }).collect()))
+    }
+
+    /// Where a primitive's calls are, if it has any.
+    pub(super) fn place(&self, primitive: &str) -> Option<usize> {
+        self.0.iter().position(|stock| stock.primitive == primitive)
+    }
+
+    /// Executes the next call of those at a place.
+    pub(super) fn execute(&self, place: usize) -> u64 {
+        let stock = &self.0[place];
+        let at = stock.next.get();
+        stock.next.set(if at + 1 == stock.calls.len() { 0 } else { at + 1 });
+        stock.calls[at]()
+    }
+}
+
+impl std::fmt::Debug for Supply {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|stock| (&stock.primitive, stock.calls.len()))).finish()
+    }
+}
+
 /// Runs an operation with `times` extra executions at each outermost call of the selected primitives; the
 /// number of extra executions. Extra outputs are dropped where they arise, as the operation drops its own.
 pub fn dose<R>(of: &Selection, times: u32, body: impl FnOnce() -> R) -> (R, u64) {
-    let mode = Mode::Dose { of: state::Selected::new(of), times, extra: 0 };
+    dose_from(&Supply::default(), of, times, body)
+}
+
+/// Like [`dose`], executing calls of the supply, in turn, where it has the primitive: on one input again and
+/// again, the processor would learn the branches of variable-time code by heart.
+pub fn dose_from<R>(supply: &Supply, of: &Selection, times: u32, body: impl FnOnce() -> R) -> (R, u64) {
+    let mode = Mode::Dose { of: state::Selected::new(of), supply: supply.clone(), times, extra: 0 };
     let (output, mode) = state::run(mode, body);
     let Mode::Dose { extra, .. } = mode else { unreachable!("a run keeps its mode") };
     (output, extra)

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::recording::{Recording, ReplayError};
-use super::run::{CapturedCall, Clock, Selection};
+use super::run::{CapturedCall, Clock, Selection, Supply};
 use super::{Alternative, Boundary, Purity, registry};
 
 /// Number of runs in progress on any thread. While it is 0 a boundary call does nothing but read it.
@@ -25,7 +25,7 @@ pub(super) enum Mode {
     Count { outermost: Vec<(usize, u64)>, nested: Vec<((usize, usize), u64)> },
     Capture(Vec<CapturedCall>),
     Trace { clock: Clock, spans: Vec<(u64, u64)> },
-    Dose { of: Selected, times: u32, extra: u64 },
+    Dose { of: Selected, supply: Supply, times: u32, extra: u64 },
     Record(Recording),
     Swap { primitive: String, implementation: String, swapped: u64 },
     Replay { recording: Recording, of: Selected, compute: Compute, next: usize, parted: Option<ReplayError> },
@@ -66,6 +66,7 @@ enum Step {
     Outermost,
     Trace(Clock),
     Dose(u32),
+    DoseFrom(Supply, usize, u32),
     Record,
     Swap(Alternative),
     Replay(Recording, usize, Compute),
@@ -122,6 +123,13 @@ pub(super) fn call<T: Clone + 'static>(
             let output = body();
             for _ in 0..times {
                 drop(std::hint::black_box(body()));
+            }
+            output
+        }),
+        Step::DoseFrom(supply, place, times) => within(index, || {
+            let output = body();
+            for _ in 0..times {
+                std::hint::black_box(supply.execute(place));
             }
             output
         }),
@@ -190,12 +198,15 @@ fn step(boundary: &'static Boundary, index: usize, inputs: &[&[u8]], closure: &'
                 }
                 Step::Trace(*clock)
             }
-            Mode::Dose { of, times, extra } => {
+            Mode::Dose { of, supply, times, extra } => {
                 if !of.contains(index, boundary) {
                     return Step::Outermost;
                 }
                 *extra += u64::from(*times);
-                Step::Dose(*times)
+                match supply.place(boundary.name) {
+                    Some(place) => Step::DoseFrom(supply.clone(), place, *times),
+                    None => Step::Dose(*times),
+                }
             }
             Mode::Record(_) => Step::Record,
             Mode::Swap { primitive, implementation, .. } => {

@@ -2,10 +2,15 @@
 
 use std::cell::RefCell;
 use std::hint::black_box;
+use std::rc::Rc;
+
+use rand_chacha::ChaCha8Rng;
+use rand_core::SeedableRng;
 
 use super::clock::thread_cpu_ns;
 use super::cold::Disturber;
 use super::interleave::Session;
+use super::stack::at_random_depth;
 use crate::boundary::{self, CapturedCall, Prepared, Rerun};
 use crate::workload::{Fixture, Kind, Suite, Workload, WorkloadError};
 
@@ -23,11 +28,14 @@ enum Source {
 
 /// Calls prepared from what an operation called the primitive with.
 struct Captured {
-    calls: Vec<Prepared>,
+    calls: Rc<[Prepared]>,
     /// Calls in one timing: whole iterations of the operation, so that sizes mix as they do in it.
     window: usize,
     passes: usize,
+    /// Calls that follow each other at one stack address.
+    run: usize,
     next: usize,
+    random: ChaCha8Rng,
 }
 
 /// The primitive's own workload, on its own inputs.
@@ -57,6 +65,10 @@ const KEPT: usize = 32 << 20;
 /// longer window is interrupted more often, and both should suffer alike.
 const SHORTEST: f64 = 50_000.0;
 const LONGEST: f64 = 5_000_000.0;
+
+/// Calls are moved to another stack address when they have run this long at one, in nanoseconds: an operation
+/// makes its calls at many, and a lower quartile over timings at one each would be of the lucky addresses.
+const RUN: f64 = 20_000.0;
 
 /// Captures the inputs of some iterations and makes a pool for every primitive that can be run alone: on
 /// the captured inputs where its boundary has the means, else by the workload of its name in the suite.
@@ -166,6 +178,15 @@ fn prepare(name: &str, rerun: Rerun, calls: &[CapturedCall]) -> Vec<Prepared> {
 }
 
 impl Pool {
+    /// The calls that were prepared from what an operation called the primitive with; none where the
+    /// primitive's own workload stands in.
+    pub fn prepared(&self) -> Option<Rc<[Prepared]>> {
+        match &self.source {
+            Source::Captured(captured) => Some(captured.calls.clone()),
+            Source::Workload(_) => None,
+        }
+    }
+
     /// Time of one call in nanoseconds. `None` where there is no such form.
     ///
     /// # Errors
@@ -182,11 +203,13 @@ impl Pool {
 impl Captured {
     fn new(calls: Vec<Prepared>, iterations: u64, target: f64) -> Self {
         let of_one = (calls.len() as u64).div_ceil(iterations).max(1) as usize;
-        let mut pool = Self { calls, window: of_one, passes: 1, next: 0 };
+        let random = ChaCha8Rng::seed_from_u64(calls.len() as u64);
+        let mut pool = Self { calls: calls.into(), window: of_one, passes: 1, run: of_one, next: 0, random };
         let cost = (0..5).map(|_| pool.time(Chaining::Throughput)).fold(f64::INFINITY, f64::min).max(1.0);
         let iterations_needed = (target / (cost * of_one as f64)).ceil().max(1.0) as usize;
         pool.window = (iterations_needed * of_one).min(pool.calls.len());
         pool.passes = (target / (cost * pool.window as f64)).ceil().max(1.0) as usize;
+        pool.run = (RUN / cost).ceil().max(1.0) as usize;
         pool
     }
 
@@ -205,18 +228,28 @@ impl Captured {
         // Zero, but where calls are chained the processor has to wait for each output to know it.
         let waits = if chaining == Chaining::Chained { black_box(0) } else { 0 };
         let start = thread_cpu_ns();
-        for _ in 0..self.passes {
-            let mut at = first;
-            for _ in 0..self.window {
-                if at >= self.calls.len() {
-                    at = 0;
+        let (mut at, mut in_pass) = (first, 0);
+        let mut left = self.passes * self.window;
+        while left > 0 {
+            let run = self.run.min(left);
+            left -= run;
+            let calls = &self.calls;
+            at_random_depth(&mut self.random, &mut || {
+                for _ in 0..run {
+                    if at >= calls.len() {
+                        at = 0;
+                    }
+                    let output = black_box((calls[at])());
+                    at += 1;
+                    in_pass += 1;
+                    if in_pass == self.window {
+                        (at, in_pass) = (first, 0);
+                    }
+                    if chaining == Chaining::Chained {
+                        at += (output & waits) as usize;
+                    }
                 }
-                let output = black_box((self.calls[at])());
-                at += 1;
-                if chaining == Chaining::Chained {
-                    at += (output & waits) as usize;
-                }
-            }
+            });
         }
         (thread_cpu_ns() - start) as f64 / (self.passes * self.window) as f64
     }

@@ -13,7 +13,7 @@ use rand_core::SeedableRng;
 
 use super::clock::thread_cpu_ns;
 use super::stack::at_random_depth;
-use crate::boundary::{self, Recording, Selection, Traced};
+use crate::boundary::{self, Recording, Selection, Supply, Traced};
 use crate::stats::resample::{below, block_length, shuffle};
 use crate::stats::serial::autocorrelation;
 use crate::stats::{CONFIDENCE, Estimate, quantile, sorted};
@@ -164,6 +164,8 @@ pub struct Session {
     fixture: Box<dyn Fixture>,
     /// Iterations in one timing, so that it is long against the clock.
     pub batch: u64,
+    /// What doses execute; the operation's own call again where it is empty.
+    pub supply: Supply,
     recorded: Option<(u64, Recording, Digest)>,
     /// Times in place, by the order of tracing runs.
     pub traced: Vec<Vec<Traced>>,
@@ -177,7 +179,14 @@ impl Session {
     /// Where the set-up fails.
     pub fn new(workload: &Workload, seed: u64) -> Result<Self, WorkloadError> {
         let fixture = caught(workload, || workload.fixture(seed))??;
-        Ok(Self { workload: workload.clone(), fixture, batch: 1, recorded: None, traced: Vec::new() })
+        Ok(Self {
+            workload: workload.clone(),
+            fixture,
+            batch: 1,
+            supply: Supply::default(),
+            recorded: None,
+            traced: Vec::new(),
+        })
     }
 
     /// Runs the round's iterations under `run`, which is given the body; the output's fingerprint beside
@@ -216,6 +225,7 @@ impl Session {
             return Err(self.workload.error("the round was not recorded"));
         };
         let mut traced = Vec::new();
+        let supply = self.supply.clone();
         let (elapsed, digest) = self.run(round, |body| {
             let mut timed = || {
                 let start = thread_cpu_ns();
@@ -224,7 +234,7 @@ impl Session {
             };
             match treatment {
                 Treatment::Off => Ok(timed()),
-                Treatment::Dose(of, times) => Ok(boundary::dose(of, *times, timed).0),
+                Treatment::Dose(of, times) => Ok(boundary::dose_from(&supply, of, *times, timed).0),
                 Treatment::Replay(of) => boundary::replay(&recording, of, timed).map_err(|parted| parted.to_string()),
                 Treatment::Shadow(of) => boundary::shadow(&recording, of, timed).map_err(|parted| parted.to_string()),
                 Treatment::Swap(primitive, implementation) => match boundary::swap(primitive, implementation, timed) {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use super::alone::{self, Chaining, Pool};
 use super::count::{self, OpCounts};
 use super::interleave::{self, Arm, Plan, Samples, Session, Treatment};
-use crate::boundary::{self, Selection};
+use crate::boundary::{self, Selection, Supply};
 use crate::crosscheck::explanation::{Explained, Explanation, FramePattern};
 use crate::record::Record;
 use crate::stats::Estimate;
@@ -70,6 +70,8 @@ pub fn explain(
         Some(_) => alone::sizes(&mut session, settings.iterations)?,
         None => Vec::new(),
     };
+    let prepared = pools.iter().filter_map(|pool| Some((pool.primitive.clone(), pool.prepared()?)));
+    session.supply = Supply::new(prepared);
     let names = pure_primitives(&counts);
     let steps = steps(&mut session, rough, &names)?;
     let session = RefCell::new(session);
