@@ -64,7 +64,7 @@ pub struct Certificate {
     pub margin: f64,
     /// Injected slow-downs and how often they were found.
     pub power: Vec<Power>,
-    /// Cost with an expensive input over cost with a cheap one: geometric mean over rounds, t interval.
+    /// Cost with an expensive input over cost with a cheap one: geometric mean over comparisons, t interval.
     pub set_up_leak: Option<Estimate>,
     /// Cost of an empty body, in nanoseconds.
     pub empty_body_ns: Option<f64>,
@@ -97,16 +97,40 @@ impl Certificate {
     }
 
     /// Whether an expensive input leaves the figure within the margin.
-    pub fn set_up_stays_out(&self) -> bool {
-        self.set_up_leak.is_some_and(|ratio| {
-            ratio.low.zip(ratio.high).is_some_and(|(low, high)| low < 1.0 + self.margin && high > 1.0 - self.margin)
-        })
+    pub fn set_up_stays_out(&self) -> Finding {
+        let (inside_low, inside_high) = (1.0 - self.margin, 1.0 + self.margin);
+        match self.set_up_leak.and_then(|ratio| ratio.low.zip(ratio.high)) {
+            Some((low, high)) if low >= inside_low && high <= inside_high => Finding::Holds,
+            Some((low, high)) if low > inside_high || high < inside_low => Finding::Fails,
+            _ => Finding::Open,
+        }
     }
 
     /// Whether an empty body costs less than a hundredth of an empty window.
-    pub fn empty_is_empty(&self) -> bool {
-        self.empty_body_ns.is_some_and(|ns| ns < (0.01 * self.empty_window_ns as f64).max(2.0))
+    pub fn empty_is_empty(&self) -> Finding {
+        match self.empty_body_ns {
+            Some(ns) if ns < (0.01 * self.empty_window_ns as f64).max(2.0) => Finding::Holds,
+            Some(_) => Finding::Fails,
+            None => Finding::Open,
+        }
     }
+
+    /// Everything that the certificate attests.
+    pub fn findings(&self) -> [Finding; 3] {
+        let alarms = if self.alarms_are_nominal() { Finding::Holds } else { Finding::Fails };
+        [alarms, self.set_up_stays_out(), self.empty_is_empty()]
+    }
+}
+
+/// What the data say about a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// They bear it out.
+    Holds,
+    /// They refute it.
+    Fails,
+    /// They do not decide.
+    Open,
 }
 
 /// The harness's own workloads: the A/A row and those of the selfcheck.
@@ -144,13 +168,14 @@ fn empty(name: &str) -> Workload {
 pub fn check(check: &Check, on_round: &mut dyn FnMut(u32, u32)) -> io::Result<Certificate> {
     const SAME: u32 = 20;
     const SLOWED: u32 = 5;
+    const LEAKS: u32 = 5;
     let rounds = check.comparisons.div_ceil(SAME).max(1);
     let mut certificate: Option<Certificate> = None;
     let mut measured: Vec<Vec<f64>> = vec![Vec::new(); INJECTED.len()];
     let mut leaks = Vec::new();
     for round in 0..rounds {
         on_round(round, rounds);
-        let (old, new) = pair_of_runs(check, round, SAME, SLOWED)?;
+        let (old, new) = pair_of_runs(check, round, &pairs(SAME, SLOWED, LEAKS))?;
         let certificate = certificate.get_or_insert_with(|| blank(check, &old));
         let report = compare::compare(&old, &new, Settings::default());
         for row in &report.rows {
@@ -169,7 +194,7 @@ pub fn check(check: &Check, on_round: &mut dyn FnMut(u32, u32)) -> io::Result<Ce
                 certificate.power[at].comparisons += 1;
                 certificate.power[at].found += u32::from(slower);
                 measured[at].extend(row.ratio.map(|ratio| (ratio.point - 1.0) * 100.0));
-            } else if row.name == "selfcheck/light" {
+            } else if row.name.starts_with("selfcheck/light/") {
                 leaks.extend(row.ratio.map(|ratio| ratio.point.ln()));
             }
         }
@@ -213,14 +238,14 @@ fn blank(check: &Check, old: &Record) -> Certificate {
 
 /// An old and a new run whose processes alternate, which of the two goes first alternating too. Rows that
 /// stand for the new version carry another workload under the same name.
-fn pair_of_runs(check: &Check, round: u32, same: u32, slowed: u32) -> io::Result<(Record, Record)> {
+fn pair_of_runs(check: &Check, round: u32, pairs: &[Pair]) -> io::Result<(Record, Record)> {
     let mut sides: [Option<Record>; 2] = [None, None];
     for process in 0..PROCESSES {
         for turn in 0..2 {
             let side = ((process + turn) % 2) as usize;
-            let rows: Vec<(Workload, String)> = pairs(same, slowed)
-                .into_iter()
-                .filter_map(|(name, old, new)| Some((workload(if side == 0 { &old } else { &new })?, name)))
+            let rows: Vec<(Workload, String)> = pairs
+                .iter()
+                .filter_map(|(name, old, new)| Some((workload(if side == 0 { old } else { new })?, name.clone())))
                 .collect();
             let plan = Plan {
                 rows: rows.iter().map(|(workload, _)| (workload.clone(), Variant::Throughput)).collect(),
@@ -250,9 +275,12 @@ fn pair_of_runs(check: &Check, round: u32, same: u32, slowed: u32) -> io::Result
     }
 }
 
-/// Name, old workload, new workload of every comparison of a round.
-fn pairs(same: u32, slowed: u32) -> Vec<(String, String, String)> {
-    let mut pairs: Vec<_> = (0..same)
+/// Name, old workload, new workload of a comparison.
+type Pair = (String, String, String);
+
+/// The comparisons of a round.
+fn pairs(same: u32, slowed: u32, leaks: u32) -> Vec<Pair> {
+    let mut pairs: Vec<Pair> = (0..same)
         .map(|i| {
             let name = format!("selfcheck/same/{i}");
             (name.clone(), name.clone(), name)
@@ -264,7 +292,10 @@ fn pairs(same: u32, slowed: u32) -> Vec<(String, String, String)> {
             (name.clone(), format!("selfcheck/same/{percent}/{i}"), name)
         }));
     }
-    pairs.push(("selfcheck/light".to_owned(), "selfcheck/light".to_owned(), "selfcheck/heavy".to_owned()));
+    pairs.extend((0..leaks).map(|i| {
+        let name = format!("selfcheck/light/{i}");
+        (name.clone(), name, format!("selfcheck/heavy/{i}"))
+    }));
     pairs.push(("selfcheck/empty".to_owned(), "selfcheck/empty".to_owned(), "selfcheck/empty".to_owned()));
     pairs
 }
@@ -284,7 +315,7 @@ mod tests {
 
     #[test]
     fn every_workload_is_found_by_its_name() {
-        for (_, old, new) in pairs(2, 2) {
+        for (_, old, new) in pairs(2, 2, 2) {
             assert_eq!(workload(&old).unwrap().name, old);
             assert_eq!(workload(&new).unwrap().name, new);
         }
@@ -296,7 +327,7 @@ mod tests {
     #[test]
     fn the_certificate_refuses_what_exceeds_its_nominal_rate() {
         let record = crate::record::testing::record(vec![]);
-        let launcher = Launcher { program: "none".into(), arguments: vec![] };
+        let launcher = Launcher::this_program().unwrap();
         let check = Check { comparisons: 200, slice: Duration::ZERO, seed: 0, launcher };
         let of = |significant| {
             let mut certificate = blank(&check, &record);
@@ -305,5 +336,14 @@ mod tests {
         };
         assert!(of(0) && of(10) && of(15));
         assert!(!of(30) && !of(200));
+        let leak = |low, high| {
+            let leak = Some(Estimate::with_interval(0.5 * (low + high), low, high));
+            Certificate { set_up_leak: leak, ..blank(&check, &record) }.set_up_stays_out()
+        };
+        assert_eq!(leak(0.998, 1.004), Finding::Holds);
+        assert_eq!(leak(1.006, 1.02), Finding::Fails);
+        assert_eq!(leak(0.9, 0.99), Finding::Fails);
+        assert_eq!(leak(0.98, 1.03), Finding::Open);
+        assert_eq!(blank(&check, &record).set_up_stays_out(), Finding::Open);
     }
 }
