@@ -22,8 +22,9 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COPIES = 8
-ROWS = 2 * COPIES + 1
+SAME = 10
+SLOWED = 5
+ROWS = SAME + SLOWED + 1
 
 
 def build():
@@ -134,8 +135,8 @@ def number(value, digits=2, unit=""):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=13, help="rounds of %d A/A comparisons [13]" % COPIES)
-    parser.add_argument("--seconds", type=float, default=0.5, help="wall time a row, side and harness [0.5]")
+    parser.add_argument("--rounds", type=int, default=10, help=f"rounds of {SAME} A/A comparisons [10]")
+    parser.add_argument("--seconds", type=float, default=0.35, help="wall time a row, side and harness [0.35]")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs/PEERS.md")
     arguments = parser.parse_args()
     programs = build()

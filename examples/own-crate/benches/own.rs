@@ -1,31 +1,21 @@
 //! Registers a primitive and an operation of the crate; the library does the rest.
 
-use std::process::ExitCode;
-
 use countercheck::harness::alloc::Counting;
 use countercheck::workload::Digest;
 use countercheck::{Boundary, Suite, Workload};
 use own_crate::hash;
 
-/// Without this the allocation columns say "not measured".
-#[global_allocator]
+#[global_allocator] // Without it the allocation columns say "not measured".
 static ALLOCATOR: Counting = Counting;
 
 static HASH: Boundary = Boundary::new("hash");
 
-fn main() -> ExitCode {
-    let primitive = Workload::primitive(
-        "hash",
-        |seed| (0..64).map(|i| (seed + i).to_le_bytes().to_vec()).collect(),
-        |word: &Vec<u8>| hash(word),
-        |word, output| if *output == hash(word) { Ok(Digest::of(&output.to_le_bytes())) } else { Err("wrong".into()) },
-    );
-    let operation = Workload::operation(
-        "index/100",
-        Ok,
-        |seed: &u64, index| Ok((0..100).map(|i| (seed + index * 100 + i).to_le_bytes()).collect::<Vec<_>>()),
-        |words| words.iter().map(|word| HASH.call_on(&[word], || hash(word))).fold(0u64, u64::wrapping_add),
-        |_, _, sum| Ok(Digest::of(&sum.to_le_bytes())),
-    );
+fn main() -> std::process::ExitCode {
+    let words = |seed: u64| (0..100).map(|i| (seed + i).to_le_bytes()).collect::<Vec<_>>();
+    let input = move |seed: &u64, i| Ok(words(seed + 100 * i));
+    let index = |words: &mut Vec<[u8; 8]>| words.iter().fold(0, |sum, word| sum ^ HASH.call_on(&[word], || hash(word)));
+    let digest = |hash: &u64| Ok(Digest::of(&hash.to_le_bytes()));
+    let primitive = Workload::primitive("hash", words, |word| hash(word), move |_, output| digest(output));
+    let operation = Workload::operation("index/100", Ok, input, index, move |_, _, sum| digest(sum));
     countercheck::cli::main(&Suite::new().with(primitive).with(operation))
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use countercheck::workload::Digest;
 use countercheck::{Suite, Workload};
-use peers::{COPIES, same_steps, slowed_steps, walk};
+use peers::{SAME, SLOWED, same_steps, slowed_steps, walk};
 
 fn main() -> ExitCode {
     let chain = |name: String, steps: u32| {
@@ -16,8 +16,7 @@ fn main() -> ExitCode {
         )
     };
     let empty = Workload::primitive("empty", |_| vec![0u8; 64], |_| (), |_, ()| Ok(Digest::default()));
-    let suite = (0..COPIES).fold(Suite::new().with(empty), |suite, i| {
-        suite.with(chain(format!("same/{i}"), same_steps())).with(chain(format!("slowed/{i}"), slowed_steps()))
-    });
-    countercheck::cli::main(&suite)
+    let same = (0..SAME).map(|i| chain(format!("same/{i}"), same_steps()));
+    let slowed = (0..SLOWED).map(|i| chain(format!("slowed/{i}"), slowed_steps()));
+    countercheck::cli::main(&same.chain(slowed).fold(Suite::new().with(empty), Suite::with))
 }

@@ -5,8 +5,11 @@
 
 use std::hint::black_box;
 
-/// Rows of each kind.
-pub const COPIES: usize = 8;
+/// Rows that stay the same.
+pub const SAME: usize = 10;
+
+/// Rows that are slowed.
+pub const SLOWED: usize = 5;
 
 /// Steps of the chain: about ten microseconds.
 const STEPS: u32 = 6_000;
