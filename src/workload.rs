@@ -323,7 +323,7 @@ impl Suite {
     }
 
     fn member(&self, name: &str) -> Option<(&Family, u64)> {
-        let (base, parameter) = name.split_once('/')?;
+        let (base, parameter) = name.rsplit_once('/')?;
         let family = self.families.iter().find(|family| family.name == base)?;
         Some((family, parameter.parse().ok()?))
     }

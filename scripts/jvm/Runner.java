@@ -137,6 +137,10 @@ class Measure {
     private static final long QUANTUM_NS = 60_000_000;
     private static final int STABLE_QUANTA = 3;
     private static final double STABLE_WITHIN = 0.03;
+    /** So many iterations, timed one by one, give a 99 % quantile with a symmetric interval. */
+    private static final int SINGLE_SAMPLES = 368;
+    /** No row takes longer than this and four times its budget, however busy the machine is. */
+    private static final long ROW_LIMIT_NS = 20_000_000_000L;
 
     static long cpu() { return THREADS.getCurrentThreadCpuTime(); }
 
@@ -206,9 +210,13 @@ class Measure {
             warm.iterations += again.iterations * batch[0];
         }
         List<Object> samples = new ArrayList<>();
+        // The budget is time on the clock: wall time would leave a busy machine too few samples for the quantiles.
+        int fewest = batch[0] == 1 ? SINGLE_SAMPLES : 8;
         long begin = System.nanoTime();
+        long spent = 0;
         long done = 0;
-        while ((System.nanoTime() - begin < budgetNs || samples.size() < 8) && samples.size() < 20_000) {
+        while ((spent < budgetNs || samples.size() < fewest) && samples.size() < 20_000
+                && (samples.size() < 8 || System.nanoTime() - begin < ROW_LIMIT_NS + 4 * budgetNs)) {
             int from = next[0];
             long wall = System.nanoTime();
             long at = cpu();
@@ -216,6 +224,7 @@ class Measure {
             long cpuNs = cpu() - at;
             long wallNs = System.nanoTime() - wall;
             samples.add(new long[] {batch[0], cpuNs, wallNs});
+            spent += cpuNs;
             // One output of each interval is checked against a fresh computation outside the clock.
             int index = from % pool.size();
             if (!Arrays.equals(held[0], primitive.run(pool.get(index)))) throw new IllegalStateException("output changed");

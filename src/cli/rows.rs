@@ -99,6 +99,11 @@ fn table(rows: &[Summary], layout: Layout) -> anyhow::Result<String> {
             line.resize(width, String::new());
             lines.push(line);
         }
+        for (label, factor) in published::factors_of(&published, &row.name) {
+            let mut line = vec![format!("  other machine: {label}"), format!("{} ×", three_digits(factor))];
+            line.resize(width, String::new());
+            lines.push(line);
+        }
     }
     Ok(terminal::table(&headers, lines))
 }

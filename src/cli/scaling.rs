@@ -11,11 +11,11 @@ use crate::harness::session::{self, Plan};
 use crate::record::Variant;
 use crate::record::growth::growth;
 use crate::report::growth::{json, text};
-use crate::workload::{Suite, Workload};
+use crate::workload::{Family, Suite, Workload};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
-    /// Families of operations: `create_group`
+    /// Families: `create_group`, `msm_g1`, `schnorr/batch_verify`
     #[arg(required = true, value_name = "OPERATION")]
     families: Vec<String>,
     /// Sizes to measure; at least three to name a law
@@ -67,11 +67,14 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
 
 /// The members of a family at these sizes.
 fn members(suite: &Suite, family: &str, sizes: &[u64]) -> anyhow::Result<Vec<Workload>> {
-    match suite.families.iter().find(|one| one.name == family) {
+    // `msm_g1` for `groth16/msm_g1`, unless a family is called so itself.
+    let short = |one: &&Family| one.name.rsplit_once('/').is_some_and(|(_, last)| last == family);
+    let found = suite.families.iter().find(|one| one.name == family);
+    match found.or_else(|| suite.families.iter().find(short)) {
         Some(family) => Ok(sizes.iter().map(|size| family.member(*size)).collect()),
         None => {
             let names = suite.families.iter().map(|one| one.name.as_str());
-            bail!("{family:?} is no family of operations; {}", select::nearest(family, names))
+            bail!("{family:?} is no family; {}", select::nearest(family, names))
         }
     }
 }

@@ -44,6 +44,10 @@ pub fn explain_below_boundaries(
     if let Some(explained) = groth16::explain::explain(row, plan, progress) {
         return Some(explained);
     }
+    #[cfg(feature = "schnorr")]
+    if let Some(explained) = schnorr::explain::explain(row, plan, progress) {
+        return Some(explained);
+    }
     let _ = (row, plan, progress);
     None
 }
@@ -68,6 +72,10 @@ pub fn families() -> Vec<Family> {
     families.extend(mls::families());
     #[cfg(feature = "crypto")]
     families.extend(ed25519_batch::families());
+    #[cfg(feature = "schnorr")]
+    families.extend(schnorr::families());
+    #[cfg(feature = "groth16")]
+    families.extend(groth16::families());
     families
 }
 

@@ -83,6 +83,19 @@ pub fn times_of<'a>(published: &'a [Published], row: &str) -> Vec<PublishedTime<
         .collect()
 }
 
+/// The published factors of the row of this name (`slower_than_c`, `faster_than_individual`), each with a label: whose
+/// it is and of what.
+pub fn factors_of(published: &[Published], row: &str) -> Vec<(String, f64)> {
+    let figures = published.iter().flat_map(|p| p.figures.iter().map(|figure| (p.source.as_str(), figure)));
+    figures
+        .filter(|(_, figure)| figure.name == row && figure.unit == "ratio")
+        .map(|(source, figure)| {
+            let of = figure.quantity.replace('_', " ");
+            (format!("{source}, {}, {}, {of}", figure.runtime, figure.implementation), figure.value)
+        })
+        .collect()
+}
+
 /// Nanoseconds in a unit of time; `None` for other units.
 fn to_ns(unit: &str) -> Option<f64> {
     match unit {
@@ -115,5 +128,21 @@ mod tests {
         let quartz = times.iter().find(|time| time.label().contains("16 limbs radix 2^16")).unwrap();
         assert_eq!(quartz.time(), Nanos(579_000.0));
         assert!(times_of(&published, "no such row").is_empty());
+        let proofs = times_of(&published, "groth16/prove/generated_24_constraints");
+        assert!(proofs.iter().any(|time| time.time() == Nanos(30_045_000.0)), "{proofs:?}");
+        let factors = factors_of(&published, "schnorr/verify/k256");
+        assert!(factors.iter().any(|(label, factor)| label.contains("slower than c") && *factor == 4.4), "{factors:?}");
+    }
+
+    /// A figure that is named like a row stands beside that row: the row must be there.
+    #[cfg(all(feature = "schnorr", feature = "groth16"))]
+    #[test]
+    fn figures_named_after_rows_find_them() {
+        let suite = crate::operation::builtin();
+        for figure in all().unwrap().iter().flat_map(|source| &source.figures) {
+            if figure.name.starts_with("groth16/") || figure.name.starts_with("schnorr/") {
+                assert!(suite.resolve(&figure.name).is_some(), "{}", figure.name);
+            }
+        }
     }
 }

@@ -31,7 +31,8 @@ pub fn text(side_by_side: &SideBySide, form: Form) -> String {
     }
     out.push_str(&format!(
         "\n{} round{}, each runtime in a fresh process a round. Native and JVM: thread CPU time; Node: CPU time of the process; \
-         browser: wall time.\n× native: lower quartiles paired by round{}. Outputs of every row equal the native ones on the same inputs.\n",
+         browser: wall time.\n× native: lower quartiles paired by round{}. Outputs of every row equal the native ones on the same inputs.\n\
+         p90 and p99 are of executions timed one by one; short ones are timed in batches and have none.\n",
         side_by_side.rounds,
         if side_by_side.rounds == 1 { "" } else { "s" },
         if side_by_side.rounds < 6 { "; six rounds give an interval" } else { ", with the 95 % interval of the sign-flip test" }

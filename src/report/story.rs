@@ -52,6 +52,7 @@ fn conclusion(story: &Story) -> String {
         story.readings.len(),
         MARGIN * 100.0
     ));
+    out.push_str(&by_configuration(story));
     for product in ["straight", "loop"] {
         let (Some(branch), Some(peeled)) = (story.fact(product, "branch"), story.fact(product, "peeled")) else {
             continue;
@@ -89,6 +90,39 @@ fn conclusion(story: &Story) -> String {
          two codes, and not about the share of the carry, which only a dose or a replay can tell.\n",
         rewritten.len()
     ));
+    out
+}
+
+/// What one flag and the collector change, over all recordings: the largest miss, and whether samples vanish.
+fn by_configuration(story: &Story) -> String {
+    let worst = |with_flag: fn(&str) -> bool| {
+        let of = |reading: &Reading| {
+            let truth = story.fact(&reading.product, &reading.carry)?.carry_share.point;
+            with_flag(&reading.configuration).then(|| reading.carry_share.map(|share| share.point - truth))?
+        };
+        story.readings.iter().filter_map(of).map(f64::abs).reduce(f64::max)
+    };
+    let flag = |configuration: &str| configuration.contains("DebugNonSafepoints") || configuration.contains("both");
+    let mut out = String::new();
+    if let (Some(with), Some(without)) =
+        (worst(flag), worst(|c| !c.contains("DebugNonSafepoints") && !c.contains("both")))
+    {
+        out.push_str(&format!(
+            "With DebugNonSafepoints the recorded share of the carry misses the dose's by at most {:.1} points, without by up to {:.1}.\n",
+            with * 100.0,
+            without * 100.0
+        ));
+    }
+    let delivered = |collector: &str| {
+        let of = story.readings.iter().filter(|r| r.error.is_none() && r.configuration.starts_with(collector));
+        let all: Vec<f64> = of.map(|reading| reading.delivered).collect();
+        let (low, high) = (all.iter().copied().reduce(f64::min)?, all.iter().copied().reduce(f64::max)?);
+        Some(format!("{low:.2} to {high:.2} under {collector}"))
+    };
+    let each: Vec<String> = ["G1", "Serial"].into_iter().filter_map(delivered).collect();
+    if !each.is_empty() {
+        out.push_str(&format!("Samples delivered, of those that the CPU time calls for: {}.\n", each.join(", ")));
+    }
     out
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{Line, Plan, RunnerError, protocol, run};
 use crate::harness::clock::{thread_cpu_ns, wall_ns};
 use crate::primitive::pool::POOL;
-use crate::stats::{median, resample::shuffle};
+use crate::stats::{median, order, resample::shuffle};
 use crate::workload::{Suite, Workload};
 
 /// An iteration of this length is timed alone, so that its quantiles are real; shorter ones in batches.
@@ -19,6 +19,9 @@ const ALONE_NS: f64 = 40_000.0;
 
 /// How long a batch lasts.
 const BATCH_NS: f64 = 200_000.0;
+
+/// No row takes longer than this and four times its budget, however busy the machine is.
+const ROW_LIMIT: Duration = Duration::from_secs(20);
 
 /// Starts this program again with these arguments and reads its lines.
 ///
@@ -75,10 +78,16 @@ fn row(workload: &Workload, plan: &Plan) -> Result<serde_json::Value, String> {
     let warm_iterations = each.len() as u64;
     let each = median(&each).unwrap_or(1.0).max(1.0);
     let batch = if each >= ALONE_NS { 1 } else { (BATCH_NS / each).ceil().min(50_000.0) as u64 };
-    let mut samples = Vec::new();
+    // The budget is time on the clock: wall time would leave a busy machine too few samples for the quantiles.
+    let fewest = if batch == 1 { order::values_needed(0.99) } else { 8 };
+    let (mut samples, mut spent) = (Vec::new(), 0);
     let begin = Instant::now();
-    while begin.elapsed() < plan.row || samples.len() < 8 {
-        samples.push(sample(batch)?);
+    while (spent < plan.row.as_nanos() || samples.len() < fewest)
+        && (samples.len() < 8 || begin.elapsed() < ROW_LIMIT + 4 * plan.row)
+    {
+        let timed = sample(batch)?;
+        spent += u128::from(timed.1);
+        samples.push(timed);
     }
     Ok(json!({
         "type": "row",

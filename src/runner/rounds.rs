@@ -9,8 +9,9 @@ use super::browser::Browser;
 use super::jvm::Jvm;
 use super::node::Node;
 use super::{Line, Plan, RunnerError, native};
+use crate::harness::environment;
 use crate::primitive::shared;
-use crate::record::{Environment, Record, Row, SCHEMA_VERSION, Tool, Variant};
+use crate::record::{Record, Row, SCHEMA_VERSION, Variant};
 use crate::stats::resample::shuffle;
 use crate::workload::Kind;
 
@@ -172,13 +173,8 @@ impl Runtimes {
     }
 
     fn record(&self, rounds: &Rounds, collected: Collected) -> Record {
-        let mut environment = Environment {
-            platform: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
-            cores: std::thread::available_parallelism().ok().and_then(|n| u32::try_from(n.get()).ok()),
-            optimisation: if cfg!(debug_assertions) { "dev profile".to_owned() } else { "release".to_owned() },
-            facts: collected.facts,
-            ..Environment::default()
-        };
+        let mut environment = environment::capture();
+        environment.facts.extend(collected.facts);
         let versions = [
             ("jvm", self.jvm.as_ref().map(Jvm::version)),
             ("node", self.node.as_ref().map(Node::version)),
@@ -192,7 +188,7 @@ impl Runtimes {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Record {
             schema_version: SCHEMA_VERSION,
-            tool: Tool { name: "countercheck".into(), version: env!("CARGO_PKG_VERSION").into(), commit: None },
+            tool: environment::tool(),
             started_at: now.as_secs(),
             environment,
             clocks: Vec::new(),

@@ -166,6 +166,18 @@ test('fields: every representation is measured', async () => {
   assert.deepEqual(errors, []);
 });
 
+test('families: Schnorr and Groth16 run here and name what is unsound', async () => {
+  const { page, errors } = await open(browser, server.url);
+  const panel = await run(page, 'families');
+  const rows = await panel.locator('tbody tr').allInnerTexts();
+  assert.equal(rows.length, 14);
+  for (const row of rows) assert.match(row, /\d (ns|µs|ms)/);
+  assert.ok(rows.some((row) => row.startsWith('batch_verify_unsound/16')), rows.join('\n'));
+  assert.match(await panel.locator('.answer').innerText(), /sound batch/);
+  await page.screenshot({ path: join(shots, 'families-1280.png'), fullPage: true });
+  assert.deepEqual(errors, []);
+});
+
 test('cross-check: the browser’s sampler is judged against a mix of known shares', async () => {
   const { page, errors, elsewhere } = await open(browser, server.url);
   const panel = await run(page, 'crosscheck', '8');
@@ -263,7 +275,7 @@ test('keyboard, screen reader, phone, dark: no serious finding and nothing too w
     await run(page, 'primitives');
     assert.deepEqual(await seriousViolations(page), []);
     await page.locator('#tab-primitives').focus();
-    for (const tab of ['fields', 'operations', 'crosscheck']) {
+    for (const tab of ['fields', 'families', 'operations', 'crosscheck']) {
       await page.keyboard.press('ArrowRight');
       assert.equal(await page.locator(`#panel-${tab}`).isVisible(), true, tab);
       assert.deepEqual(await seriousViolations(page), [], tab);

@@ -31,7 +31,7 @@ export function flavours() {
 const loaded = new Map();
 
 /**
- * A module in one build: `kernel`, `fields`, `operations` or, without builds, `profiles`.
+ * A module in one build: `kernel`, `fields`, `families`, `operations` or, without builds, `profiles`.
  * @param {string} name
  * @param {string} [flavour]
  */

@@ -4,6 +4,7 @@ import { clockBadge, debuggerBadge, firstBadges, notice, vectorBadge } from './b
 import { unoptimisedRatio } from './calibration.js';
 import { crosscheckView } from './crosscheck.js';
 import { flavours, load } from './engine.js';
+import { familiesView } from './families.js';
 import { fieldsView } from './fields.js';
 import { operationsView } from './operations.js';
 import { primitivesView, showPrimitives } from './primitives.js';
@@ -22,7 +23,7 @@ const SHOWN = [
 async function begin() {
   firstBadges();
   state.names = SHOWN;
-  const views = { primitives: primitivesView(), fields: fieldsView(), operations: operationsView(), crosscheck: crosscheckView() };
+  const views = { primitives: primitivesView(), fields: fieldsView(), families: familiesView(), operations: operationsView(), crosscheck: crosscheckView() };
   for (const [name, view] of Object.entries(views)) document.getElementById(`panel-${name}`).replaceChildren(...view.elements);
   tabs((name) => views[name].shown?.());
   await openShared();

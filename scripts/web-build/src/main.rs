@@ -72,11 +72,13 @@ const CHOICES: [Module; 4] = [
 ];
 
 /// The kernel, which every visitor loads, and what is loaded on demand.
-const MODULES: [Module; 7] = [
+const MODULES: [Module; 9] = [
     Module { name: "kernel-wide", flavour: &WIDE, features: "web,crypto" },
     Module { name: "kernel-plain", flavour: &PLAIN, features: "web,crypto" },
     Module { name: "fields-wide", flavour: &WIDE, features: "web-operations,crypto" },
     Module { name: "fields-plain", flavour: &PLAIN, features: "web-operations,crypto" },
+    Module { name: "families-wide", flavour: &WIDE, features: "web-operations,schnorr,groth16" },
+    Module { name: "families-plain", flavour: &PLAIN, features: "web-operations,schnorr,groth16" },
     Module { name: "operations-wide", flavour: &WIDE, features: "web-operations,mls" },
     Module { name: "operations-plain", flavour: &PLAIN, features: "web-operations,mls" },
     Module { name: "profiles", flavour: &PLAIN, features: "web,import" },
@@ -134,7 +136,8 @@ fn compile(root: &Path, module: &Module) -> anyhow::Result<PathBuf> {
 
 fn bind(root: &Path, module: &Module, compiled: &Path) -> anyhow::Result<()> {
     let folder = root.join("www/pkg").join(module.name);
-    std::fs::create_dir_all(&folder)?;
+    let fresh = root.join("target/web/bound").join(module.name);
+    std::fs::create_dir_all(&fresh)?;
     // Names are kept for the samplers.
     Bindgen::new()
         .input_path(compiled)
@@ -142,7 +145,30 @@ fn bind(root: &Path, module: &Module, compiled: &Path) -> anyhow::Result<()> {
         .web(true)?
         .typescript(false)
         .omit_default_module_path(false)
-        .generate(&folder)?;
+        .generate(&fresh)?;
+    replace_changed(&fresh, &folder)?;
     println!("{}", folder.display());
     Ok(())
+}
+
+/// Copies the files that differ, so that the others keep their dates and nothing is built anew for them.
+fn replace_changed(fresh: &Path, folder: &Path) -> anyhow::Result<()> {
+    for entry in walk(fresh)? {
+        let at = folder.join(entry.strip_prefix(fresh)?);
+        let bytes = std::fs::read(&entry)?;
+        if std::fs::read(&at).ok().as_ref() != Some(&bytes) {
+            std::fs::create_dir_all(at.parent().context("a file lies in a folder")?)?;
+            std::fs::write(&at, bytes).with_context(|| format!("writing {}", at.display()))?;
+        }
+    }
+    Ok(())
+}
+
+fn walk(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in folder.read_dir()? {
+        let path = entry?.path();
+        if path.is_dir() { files.extend(walk(&path)?) } else { files.push(path) }
+    }
+    Ok(files)
 }

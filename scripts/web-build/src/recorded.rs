@@ -35,8 +35,9 @@ pub fn write(records: &Path, out: &Path) -> anyhow::Result<()> {
                 "p99": row.p99_ns,
                 "machine": record.environment.cpu_model,
             });
+            // Of several implementations in one record the first: the platform's own comes before the project's.
             let at = (row.name, row.runtime);
-            if newest.get(&at).is_none_or(|(started, _)| *started <= record.started_at) {
+            if newest.get(&at).is_none_or(|(started, _)| *started < record.started_at) {
                 newest.insert(at, (record.started_at, figure));
             }
         }
@@ -45,7 +46,9 @@ pub fn write(records: &Path, out: &Path) -> anyhow::Result<()> {
     let folder = out.parent().context("the file lies in a folder")?;
     std::fs::create_dir_all(folder)?;
     let text = serde_json::to_string(&figures)?;
-    std::fs::write(out, text).with_context(|| format!("writing {}", out.display()))?;
+    if std::fs::read_to_string(out).ok().as_ref() != Some(&text) {
+        std::fs::write(out, text).with_context(|| format!("writing {}", out.display()))?;
+    }
     println!("{}: {} figures", out.display(), figures.len());
     Ok(())
 }

@@ -66,6 +66,22 @@ impl FieldOps {
         }
     }
 
+    /// These and so many times the others.
+    pub fn plus(&self, times: u64, other: &Self) -> Self {
+        let of = |field: fn(&Self) -> u64| field(self) + times * field(other);
+        Self {
+            mul: of(|ops| ops.mul),
+            square: of(|ops| ops.square),
+            sum_of_products: of(|ops| ops.sum_of_products),
+            add: of(|ops| ops.add),
+            sub: of(|ops| ops.sub),
+            double: of(|ops| ops.double),
+            neg: of(|ops| ops.neg),
+            invert: of(|ops| ops.invert),
+            convert: of(|ops| ops.convert),
+        }
+    }
+
     /// The operations by name.
     pub fn by_name(&self) -> [(&'static str, u64); Self::NAMES] {
         [

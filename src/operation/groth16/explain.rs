@@ -186,20 +186,25 @@ fn explanation(row: &str, samples: &Samples, parts: &[Step], ops: &[Ops], first_
         .enumerate()
         .map(|(i, step)| {
             let measured = samples.of(i + 1).point;
-            let [low, high] =
-                [0, 1].map(|at| Share(priced(samples, &terms(first_cost, &ops[i + 1], at)).point / measured));
-            format!("{} {low} to {high}", step.name())
+            let predicted =
+                Surroundings::ALL.map(|at| priced(samples, &terms(first_cost, &ops[i + 1], |_| at)).point / measured);
+            let low = predicted.into_iter().fold(f64::INFINITY, f64::min);
+            let high = predicted.into_iter().fold(0.0, f64::max);
+            format!("{} {} to {}", step.name(), Share(low), Share(high))
         })
         .collect();
     let warning = Warning {
         code: "below-the-parts".to_owned(),
-        message: format!("field operations, throughput to chained, predict of each part: {}", each.join(", ")),
+        message: format!(
+            "field operations, from the least to the greatest of their costs, predict of each part: {}",
+            each.join(", ")
+        ),
         remedy: "trust the parts; the smaller a multiscalar multiplication, the more of it is bookkeeping".to_owned(),
     };
     known(row.to_owned(), samples, primitives, vec![warning])
 }
 
-/// The second level: the whole by field operations, priced midway between throughput and chained.
+/// The second level: the whole by field operations, priced by [`rule`].
 fn by_fields(row: &str, samples: &Samples, ops: &Ops, first_cost: usize) -> Explanation {
     let mut primitives = Vec::new();
     for (field, name) in ["fq", "fr"].into_iter().enumerate() {
@@ -208,23 +213,35 @@ fn by_fields(row: &str, samples: &Samples, ops: &Ops, first_cost: usize) -> Expl
             if count == 0 {
                 continue;
             }
-            let [low, high] = [0, 1].map(|at| cost_arm(first_cost, field, operation, at));
-            let band = (samples.of(low).point, samples.of(high).point);
+            let costs = Surroundings::ALL
+                .map(|at| priced(samples, &cost_terms(first_cost, field, operation, at, 1.0)))
+                .map(|cost| cost.point);
+            let by_rule = |count| priced(samples, &cost_terms(first_cost, field, operation, rule(operation), count));
             primitives.push(Explained {
                 primitive: format!("{name}_{operation_name}"),
                 count: count as f64,
-                unit_cost_ns: Some(samples.of(low)),
-                cost_band_ns: Some((band.0.min(band.1), band.0.max(band.1))),
-                predicted_ns: Some(priced(samples, &[(low, count as f64 / 2.0), (high, count as f64 / 2.0)])),
+                unit_cost_ns: Some(by_rule(1.0)),
+                cost_band_ns: Some((
+                    costs.into_iter().fold(f64::INFINITY, f64::min),
+                    costs.into_iter().fold(0.0, f64::max),
+                )),
+                predicted_ns: Some(by_rule(count as f64)),
                 ..Explained::default()
             });
         }
     }
     let time = samples.of(0).point;
-    let [low, high] = [0, 1].map(|at| Share(priced(samples, &terms(first_cost, ops, at)).point / time));
+    let alone = Surroundings::ALL.map(|at| (at.name(), priced(samples, &terms(first_cost, ops, |_| at)).point / time));
+    let off_by = |share: f64| share.ln().abs();
+    let nearest = alone.iter().min_by(|a, b| off_by(a.1).total_cmp(&off_by(b.1))).map_or("", |(name, _)| name);
+    let each: Vec<String> = alone.iter().map(|(name, share)| format!("{name} {}", Share(*share))).collect();
     let warning = Warning {
         code: "cost-band".to_owned(),
-        message: format!("throughput costs alone predict {low} of {}, chained ones {high}", Nanos(time)),
+        message: format!(
+            "one kind of cost for all would predict, of {}: {}; nearest: {nearest}",
+            Nanos(time),
+            each.join(", ")
+        ),
         remedy:
             "copies, comparisons, memory and branches that depend on data are in no field operation: trust the parts"
                 .to_owned(),
@@ -244,23 +261,67 @@ fn known(operation: String, samples: &Samples, primitives: Vec<Explained>, warni
     }
 }
 
-/// The arms and counts that price all operations in one kind of surroundings.
-fn terms(first_cost: usize, ops: &Ops, surroundings: usize) -> Vec<(usize, f64)> {
+/// What surrounds the operation whose cost is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Surroundings {
+    /// Many independent values.
+    Throughput,
+    /// One value that feeds itself.
+    Chained,
+    /// One value, multiplied before each: what the operation adds to that multiplication.
+    AfterMultiply,
+}
+
+impl Surroundings {
+    const ALL: [Self; 3] = [Self::Throughput, Self::Chained, Self::AfterMultiply];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::Chained => "chained",
+            Self::AfterMultiply => "after multiply",
+        }
+    }
+}
+
+/// The surroundings whose cost predicts an operation: sums stand between multiplications in curve formulas and hide
+/// behind them; an inversion waits for itself; multiplications overlap.
+fn rule(operation: usize) -> Surroundings {
+    match FieldOps::default().by_name()[operation].0 {
+        "add" | "sub" | "double" | "neg" => Surroundings::AfterMultiply,
+        "invert" => Surroundings::Chained,
+        _ => Surroundings::Throughput,
+    }
+}
+
+/// The arms and factors that price all operations, each in the surroundings named for it.
+fn terms(first_cost: usize, ops: &Ops, at: impl Fn(usize) -> Surroundings) -> Vec<(usize, f64)> {
     let fields = [&ops.base, &ops.scalar].into_iter().enumerate();
     let of_field = |(field, ops): (usize, &FieldOps)| {
         let counts = ops.by_name().into_iter().enumerate();
         counts
-            .map(|(operation, (_, count))| (cost_arm(first_cost, field, operation, surroundings), count as f64))
+            .flat_map(|(operation, (_, count))| cost_terms(first_cost, field, operation, at(operation), count as f64))
             .collect::<Vec<_>>()
     };
     fields.flat_map(of_field).collect()
 }
 
-/// How the loops that price a field operation are built: many independent values, or one that feeds itself.
-const SURROUNDINGS: usize = 2;
+/// The conversion's place in [`FieldOps::by_name`].
+const CONVERT: usize = FieldOps::NAMES - 1;
 
-fn cost_arm(first: usize, field: usize, operation: usize, surroundings: usize) -> usize {
-    first + (field * FieldOps::NAMES + operation) * SURROUNDINGS + surroundings
+/// The arm of a cost, and the multiplication that is to be taken off it.
+fn cost_terms(first: usize, field: usize, operation: usize, at: Surroundings, count: f64) -> Vec<(usize, f64)> {
+    let arm = |operation: usize, at: Surroundings| {
+        first + (field * FieldOps::NAMES + operation) * Surroundings::ALL.len() + at as usize
+    };
+    // The first operation is the multiplication itself.
+    match (operation, at) {
+        (0, Surroundings::AfterMultiply) => vec![(arm(0, Surroundings::Chained), count)],
+        // A conversion is timed there and back, so that no half of it alone stands after a multiplication.
+        (CONVERT, Surroundings::AfterMultiply) => vec![(arm(CONVERT, Surroundings::Chained), count)],
+        (_, Surroundings::AfterMultiply) => vec![(arm(operation, at), count), (arm(0, Surroundings::Chained), -count)],
+        _ => vec![(arm(operation, at), count)],
+    }
 }
 
 fn priced(samples: &Samples, terms: &[(usize, f64)]) -> Estimate {
@@ -268,7 +329,7 @@ fn priced(samples: &Samples, terms: &[(usize, f64)]) -> Estimate {
     samples.combine(&arms, |times| times.iter().zip(terms).map(|(time, (_, count))| time * count).sum())
 }
 
-/// Two arms for each operation, in the order of [`FieldOps::by_name`].
+/// An arm for each operation in each of its surroundings, in the order of [`FieldOps::by_name`].
 fn field_arms<F: PrimeField>(arms: &mut Vec<Arm<'static>>) {
     add_arms::<F>(arms, |x, y| *x *= y);
     add_arms::<F>(arms, |x, _| {
@@ -286,14 +347,12 @@ fn field_arms<F: PrimeField>(arms: &mut Vec<Arm<'static>>) {
     add_arms::<F>(arms, |x, y| *x = x.inverse().unwrap_or(*y));
     // There and back is two conversions; the halves cost about the same.
     add_arms::<F>(arms, |x, y| *x = F::from_bigint(x.into_bigint()).unwrap_or(*y));
-    for arm in arms.iter_mut().rev().take(2) {
-        let mut both: Arm<'static> = Box::new(|_| Ok(0.0));
-        std::mem::swap(arm, &mut both);
-        *arm = Box::new(move |round| Ok(both(round)? / 2.0));
-    }
+    let at = arms.len() - Surroundings::ALL.len();
+    let both = arms.split_off(at);
+    arms.extend(both.into_iter().map(|mut both| -> Arm<'static> { Box::new(move |round| Ok(both(round)? / 2.0)) }));
 }
 
-/// Operations in one timing: each on a value of its own, or all on one.
+/// Operations in one timing.
 const OPERATIONS: usize = 256;
 
 fn add_arms<F: PrimeField>(arms: &mut Vec<Arm<'static>>, step: impl Fn(&mut F, &F) + Copy + 'static) {
@@ -308,13 +367,22 @@ fn add_arms<F: PrimeField>(arms: &mut Vec<Arm<'static>>, step: impl Fn(&mut F, &
         std::hint::black_box(&values);
         Ok((thread_cpu_ns() - start) as f64 / OPERATIONS as f64)
     }));
-    let mut value = F::rand(&mut random);
-    arms.push(Box::new(move |_| {
+    let first = F::rand(&mut random);
+    arms.push(chain(first, others.clone(), step));
+    arms.push(chain(first, others, move |x, y| {
+        *x *= y;
+        step(x, y);
+    }));
+}
+
+/// An arm that times a chain: every step on the value that the one before left.
+fn chain<F: PrimeField>(mut value: F, others: Vec<F>, step: impl Fn(&mut F, &F) + 'static) -> Arm<'static> {
+    Box::new(move |_| {
         let start = thread_cpu_ns();
         for y in &others {
             step(&mut value, y);
         }
         std::hint::black_box(&value);
         Ok((thread_cpu_ns() - start) as f64 / OPERATIONS as f64)
-    }));
+    })
 }

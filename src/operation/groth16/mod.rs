@@ -6,6 +6,7 @@
 
 mod circuit;
 pub mod counting;
+pub mod digits;
 pub mod explain;
 mod pairing;
 mod prover;
@@ -15,4 +16,4 @@ mod workloads;
 
 pub use circuit::{Circuit, Shape};
 pub use prover::{Assignment, Input, Parts, Phase, Stages, assign, blinding, compute_h, final_c, msm};
-pub use workloads::all;
+pub use workloads::{all, families};

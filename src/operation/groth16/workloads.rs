@@ -15,7 +15,7 @@ use ark_std::rand::{RngCore, SeedableRng};
 use super::pairing::{easy, hard};
 use super::prover::msm;
 use super::{Circuit, Input, Phase, Shape, Stages};
-use crate::workload::{Digest, Kind, Workload};
+use crate::workload::{Digest, Family, Kind, Workload};
 
 /// Distinct inputs a row.
 pub(super) const INPUTS: usize = 64;
@@ -28,10 +28,6 @@ pub fn all() -> Vec<Workload> {
         all.extend([setup_row(shape), prove_row(shape), verify_row(shape)]);
         all.extend(phase_rows(shape));
     }
-    for n in [4, 16, 64, 256, 1024] {
-        all.push(msm_row::<G1Projective>("msm_g1", n));
-        all.push(msm_row::<G2Projective>("msm_g2", n));
-    }
     for bits in [32, 64, 128, 192, 254] {
         all.push(scalar_mul_row("scalar_mul_g1", bits, double_and_add::<G1Projective>));
         all.push(scalar_mul_row("scalar_mul_g1_glv", bits, ark_bn254::g1::Config::glv_mul_projective));
@@ -39,7 +35,19 @@ pub fn all() -> Vec<Workload> {
         all.push(scalar_mul_row("scalar_mul_g2_glv", bits, ark_bn254::g2::Config::glv_mul_projective));
     }
     all.extend(pairing_rows());
-    all.into_iter().map(|row| row.family("groth16").implementation(IMPLEMENTATION)).collect()
+    all.into_iter().map(ours).collect()
+}
+
+/// Multiscalar multiplications, of any size.
+pub fn families() -> Vec<Family> {
+    let family = |name: &'static str, build: fn(&str, usize) -> Workload| {
+        Family::new(&format!("groth16/{name}"), &[4, 16, 64, 256, 1024], move |n| ours(build(name, n as usize)))
+    };
+    vec![family("msm_g1", msm_row::<G1Projective>), family("msm_g2", msm_row::<G2Projective>)]
+}
+
+fn ours(row: Workload) -> Workload {
+    row.family("groth16").implementation(IMPLEMENTATION)
 }
 
 /// Keys for a circuit, and inputs to prove.
@@ -173,7 +181,7 @@ fn phase_rows(shape: Shape) -> Vec<Workload> {
 
 fn msm_row<G: VariableBaseMSM<ScalarField = Fr> + CurveGroup>(name: &str, n: usize) -> Workload {
     // As many scalars in all, whatever n is, but never fewer than four inputs.
-    let inputs = (16 * 1024 / n).clamp(4, INPUTS);
+    let inputs = (16 * 1024 / n.max(1)).clamp(4, INPUTS);
     Workload::primitive(
         &format!("groth16/{name}/{n}"),
         move |seed| {

@@ -9,6 +9,7 @@ mod batch;
 #[cfg(all(feature = "secp256k1-c", not(target_arch = "wasm32")))]
 mod c;
 mod cache;
+pub mod explain;
 mod rust;
 #[cfg(test)]
 mod tests;
@@ -19,7 +20,7 @@ pub use batch::{Claim, verify_batch, verify_batch_unsound};
 pub use c::C;
 pub use cache::{Cache, Keys};
 pub use rust::{K256, KeyTable};
-pub use workloads::all;
+pub use workloads::{all, families};
 
 /// What both libraries do, from bytes to bytes.
 ///

@@ -156,7 +156,7 @@ fn caches_remember_and_forget() {
 
 #[test]
 fn every_row_runs_and_checks_its_outputs() {
-    for workload in all() {
+    for workload in all().into_iter().chain(families().iter().map(|family| family.member(3))) {
         let mut fixture = workload.fixture(3).unwrap();
         fixture.load(0..3).unwrap();
         fixture.run();

@@ -11,12 +11,12 @@ use super::cache::{Cache, Keys};
 use super::rust::KeyTable;
 use super::{K256, Library};
 use crate::primitive::pool::{array, same};
-use crate::workload::{Digest, Kind, Workload};
+use crate::workload::{Digest, Family, Kind, Workload};
 
 /// Distinct inputs a row.
 const INPUTS: usize = 64;
 /// Signatures in a batch.
-const BATCHES: [usize; 5] = [4, 8, 16, 32, 64];
+const BATCHES: [u64; 5] = [4, 8, 16, 32, 64];
 /// Look-ups in a hundred that find their key.
 const KNOWN: [u64; 4] = [100, 90, 50, 0];
 
@@ -26,13 +26,20 @@ pub fn all() -> Vec<Workload> {
     #[cfg(all(feature = "secp256k1-c", not(target_arch = "wasm32")))]
     all.extend(library::<super::C>());
     all.push(table_row());
-    all.extend(BATCHES.map(|n| batch_row("batch_verify", n, verify_batch, "sound: 128-bit weights")));
-    all.extend(BATCHES.map(|n| {
-        batch_row("batch_verify_unsound", n, verify_batch_unsound, "UNSOUND: plain sum, accepts invalid signatures")
-    }));
     all.extend(KNOWN.map(cache_row::<<K256 as Library>::Public>));
     all.extend(KNOWN.map(cache_row::<KeyTable>));
     all
+}
+
+/// Batches under one key, of any size.
+pub fn families() -> Vec<Family> {
+    let family = |name: &'static str, verify: fn(&[u8; 32], &[Claim<'_>]) -> bool, how: &'static str| {
+        Family::new(&format!("schnorr/{name}"), &BATCHES, move |n| batch_row(name, n as usize, verify, how))
+    };
+    vec![
+        family("batch_verify", verify_batch, "sound: 128-bit weights"),
+        family("batch_verify_unsound", verify_batch_unsound, "UNSOUND: plain sum, accepts invalid signatures"),
+    ]
 }
 
 /// A signature with all that made it.
