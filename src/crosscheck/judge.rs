@@ -4,7 +4,7 @@ use super::attribute::{Attribution, Part};
 use super::budget::budget;
 use super::diagnose::{Case, diagnose};
 use super::explanation::{Explained, Explanation, FramePattern};
-use super::pattern::PatternError;
+use super::pattern::{Claims, PatternError};
 use super::reference::{self, Basis, Shares};
 use super::report::{Method, Reading, Report, Row, SCHEMA_VERSION, Sampler, Summary};
 use super::scores::scores;
@@ -116,6 +116,7 @@ pub fn judge(
         explanation.primitives.iter().zip(all).map(|(primitive, shares)| row(primitive, shares)).collect();
     let mut rest = row(&Explained { primitive: "rest".into(), ..Explained::default() }, leftover);
     rest.count = None;
+    let claims = Claims::new(&explanation.primitives)?;
     let mut samplers = Vec::new();
     let mut attributions = Vec::new();
     for (index, (name, profile)) in profiles.iter().enumerate() {
@@ -135,6 +136,7 @@ pub fn judge(
             explanation,
             profile,
             attribution: &attribution,
+            claims: &claims,
             budget: &budget,
             rows: &rows,
             rest: &rest,

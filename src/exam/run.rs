@@ -87,6 +87,8 @@ pub struct Rate {
 
 /// Errors of this size are a lie that must be found.
 pub const LIE: f64 = 0.10;
+/// A profile of fewer samples is too small to be judged.
+const FEWEST: u64 = 200;
 /// A host on which work gets less than this part of a CPU is too noisy for some cases.
 const QUIET: f64 = 0.9;
 
@@ -122,10 +124,19 @@ fn one(plan: &Plan, case: &Case, sampler: Sampler) -> Vec<Outcome> {
             ));
         }
     }
-    let mut known = Known::new(case.body);
-    let request = Request { sampler, hz: plan.hz, cpu: plan.cpu, overhead: Overhead::Skip };
-    let recording = match sampler::record_fixture(case.name, &mut known, &request) {
-        Ok(recording) => recording,
+    let record = |cpu: Nanos| {
+        let mut known = Known::new(case.body);
+        let request = Request { sampler, hz: plan.hz, cpu, overhead: Overhead::Skip };
+        sampler::record_fixture(case.name, &mut known, &request).map(|recording| (known, recording))
+    };
+    // A sampler that drops most of its samples gets a longer run, once.
+    let longer = |samples: u64| Nanos(plan.cpu.0 * (1.2 * FEWEST as f64 / samples.max(1) as f64).min(4.0));
+    let recorded = record(plan.cpu).and_then(|first| match delivered(&first.1.profile) {
+        samples if samples < FEWEST => record(longer(samples)),
+        _ => Ok(first),
+    });
+    let (known, recording) = match recorded {
+        Ok(recorded) => recorded,
         Err(error) => return skipped(error.to_string()),
     };
     let truth: Vec<f64> = (0..case.parts.len()).map(|part| known.truth.share(part)).collect();
@@ -151,7 +162,7 @@ pub(super) fn score(
     let sampled: Vec<f64> = case.parts.iter().map(|part| share(profile, part.function)).collect();
     let mut outcome = Outcome::skipped(case, sampler, expectation, String::new());
     outcome.skipped = None;
-    outcome.delivered = Some(profile.samples.iter().filter_map(|sample| sample.count).sum());
+    outcome.delivered = Some(delivered(profile));
     let errors = truth.iter().zip(&sampled).map(|(truth, sampled)| ((sampled - truth).abs(), *truth));
     if let Some((error, truth)) = errors.max_by(|a, b| a.0.total_cmp(&b.0)) {
         outcome.largest_error = Some(error);
@@ -298,9 +309,12 @@ fn rate(plan: &Plan, sampler: Sampler, hz: u32) -> Rate {
     rate
 }
 
+fn delivered(profile: &Profile) -> u64 {
+    profile.samples.iter().filter_map(|sample| sample.count).sum()
+}
+
 fn delivered_hz(recording: &Recording) -> f64 {
-    let delivered: u64 = recording.profile.samples.iter().filter_map(|sample| sample.count).sum();
-    delivered as f64 / (recording.cpu_ns as f64 / 1e9)
+    delivered(&recording.profile) as f64 / (recording.cpu_ns as f64 / 1e9)
 }
 
 /// The part of a CPU that a computing thread gets, over a tenth of a second.

@@ -1,17 +1,30 @@
 //! Mechanisms of inlining: several primitives in one physical function, and compilers at run time.
 
 use super::{Case, Certainty, Diagnosis, Mechanism, names, shown};
+use crate::crosscheck::attribute::Owner;
+use crate::crosscheck::report::{Reading, Row};
 use crate::profile::{FrameKind, facts};
 
 /// Primitives inlined into one function: all its samples under one of them, or all with the caller.
 pub(super) fn inlined_merged(case: &Case) -> Option<Diagnosis> {
     let (short, long) = (case.short(), case.long());
-    if short.is_empty() || long.is_empty() || !balanced(case) {
+    if short.is_empty() || long.is_empty() || !balanced(case) || !short.iter().any(|short| may_be_inlined(case, short))
+    {
         return None;
     }
     let nothing = short.iter().any(|(_, _, reading)| reading.sampled.point < case.margin / 3.0);
     let chain = case.fact(facts::INLINE_FRAMES);
     let shown_by_chain = long.iter().any(|(row, _)| one_chain(case, &row.primitive));
+    let into_caller = long.iter().all(|(row, _)| row.primitive == case.rest.primitive);
+    // A primitive that took in another shows as inlined itself, where the profile tells inlined frames.
+    let tells_inlined = case.profile.frames.iter().any(|frame| frame.kind == FrameKind::Inlined);
+    if tells_inlined && !shown_by_chain && !into_caller {
+        return None;
+    }
+    // What the caller has too much of has another cause, which is seen.
+    if into_caller && (super::unwinding::truncated(case).is_some() || super::timer::unblocking(case).is_some()) {
+        return None;
+    }
     let certainty = match chain {
         Some("per-sample") => return None,
         Some("per-function" | "none") => Certainty::Shown,
@@ -28,7 +41,6 @@ pub(super) fn inlined_merged(case: &Case) -> Option<Diagnosis> {
     evidence.extend(
         shown_by_chain.then(|| "every sample of the physical function shows the same inlined frame".to_owned()),
     );
-    let into_caller = long.iter().all(|(row, _)| row.primitive == case.rest.primitive);
     let message = if into_caller {
         "primitives are inlined into their caller, which the profile shows instead of them"
     } else {
@@ -46,25 +58,34 @@ pub(super) fn inlined_merged(case: &Case) -> Option<Diagnosis> {
     })
 }
 
+/// Whether a primitive shows as an inlined frame or hardly at all. One that shows as a function of its own
+/// was not inlined away.
+fn may_be_inlined(case: &Case, (part, _, reading): &(usize, &Row, &Reading)) -> bool {
+    reading.sampled.point < case.margin / 3.0 || inlined_weight(case, *part) > 0.0
+}
+
 /// Whether what is missing is what is too much: the samples are there, under another name.
 fn balanced(case: &Case) -> bool {
     let sum = |values: &mut dyn Iterator<Item = f64>| values.sum::<f64>().abs();
-    let difference =
-        |reading: &crate::crosscheck::report::Reading| reading.judgement.difference.map_or(0.0, |d| d.point);
+    let difference = |reading: &Reading| reading.judgement.difference.map_or(0.0, |d| d.point);
     let missing = sum(&mut case.short().iter().map(|(_, _, reading)| difference(reading)));
     let surplus = sum(&mut case.long().iter().map(|(_, reading)| difference(reading)));
     (missing - surplus).abs() <= (0.3 * missing.max(surplus)).max(2.0 * case.margin)
 }
 
-/// Whether the frames of this primitive are inlined, into physical functions that show nothing else.
+/// Whether this primitive shows as an inlined frame throughout.
 fn one_chain(case: &Case, primitive: &str) -> bool {
     let Some(part) = case.rows.iter().position(|row| row.primitive == primitive) else { return false };
     let owned = case.attribution.parts[part].weight / case.attribution.total;
-    let inlined = case.weight_where(|stack| {
-        case.attribution.owners[stack.0 as usize] == crate::crosscheck::attribute::Owner::Primitive(part)
-            && case.frames(stack).next().is_some_and(|leaf| leaf.kind == FrameKind::Inlined)
-    });
-    owned > case.margin && inlined > 0.95 * owned
+    owned > case.margin && inlined_weight(case, part) > 0.95 * owned
+}
+
+/// Share of the weight on stacks whose outermost frame of this primitive is inlined.
+fn inlined_weight(case: &Case, part: usize) -> f64 {
+    case.weight_where(|stack| {
+        case.attribution.owners[stack.0 as usize] == Owner::Primitive(part)
+            && case.primitive_frame(stack, part).is_some_and(|(frame, _)| frame.kind == FrameKind::Inlined)
+    })
 }
 
 /// A JavaScript or WebAssembly engine inlined the primitive into its caller.

@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::attribute::{Attribution, Owner, ratio};
 use super::budget::Budget;
 use super::explanation::Explanation;
+use super::pattern::Claims;
 use super::report::{Reading, Row};
 use super::verdict::Verdict;
-use crate::profile::{Frame, Profile, StackId};
+use crate::profile::{Frame, FrameKind, Profile, StackId};
 
 /// A way in which samplers mislead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -146,6 +147,7 @@ pub(super) struct Case<'a> {
     pub explanation: &'a Explanation,
     pub profile: &'a Profile,
     pub attribution: &'a Attribution,
+    pub claims: &'a Claims,
     pub budget: &'a Budget,
     /// In the explanation's order, so that the index is the part's.
     pub rows: &'a [Row],
@@ -272,6 +274,14 @@ impl<'a> Case<'a> {
             }
         }
         ratio(sum, self.attribution.total)
+    }
+
+    /// The outermost frame of a primitive on a stack, and the function that called it, inlined ones left out.
+    fn primitive_frame(&self, stack: StackId, part: usize) -> Option<(&'a Frame, Option<&'a str>)> {
+        let frames: Vec<&Frame> = self.frames(stack).collect();
+        let at = frames.iter().rposition(|frame| self.claims.on(frame).contains(&part))?;
+        let callers = frames[at + 1..].iter().filter(|frame| frame.kind != FrameKind::Inlined);
+        Some((frames[at], callers.map(|frame| frame.function.as_str()).next()))
     }
 
     /// The frames of a stack, leaf first.

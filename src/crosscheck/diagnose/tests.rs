@@ -168,6 +168,39 @@ fn a_tail_call_to_a_function_that_is_no_primitive() {
 }
 
 #[test]
+fn a_tail_call_where_inlined_frames_are_told() {
+    let (plain, inlined) = (FrameKind::Plain, FrameKind::Inlined);
+    let jumped = |kind| {
+        let profile = with_budget(stacks(&[
+            (&[("main", plain), ("a", plain), ("step", inlined)], 3000),
+            (&[("main", plain), ("b", kind)], 2000),
+            (&[("main", plain), ("callee", plain), ("step", inlined)], 4000),
+            (&[("main", plain)], 1000),
+        ]));
+        fact(profile, facts::INLINE_FRAMES, "per-function")
+    };
+    assert_eq!(mechanisms(&jumped(plain)), [(Mechanism::TailCall, Fits)]);
+    // A primitive that shows as inlined only made no jump, and may be merged into its caller elsewhere.
+    assert_eq!(mechanisms(&jumped(inlined)), [(Mechanism::InlinedMerged, Shown)]);
+}
+
+#[test]
+fn samples_that_a_blocklist_drops_are_not_merged_inline_chains() {
+    let (plain, inlined) = (FrameKind::Plain, FrameKind::Inlined);
+    let profile =
+        with_budget(stacks(&[(&[("main", plain), ("a", plain), ("step", inlined)], 3000), (&[("main", plain)], 300)]));
+    let profile = fact(fact(profile, facts::BLOCKLIST, "libc"), facts::INLINE_FRAMES, "per-function");
+    assert_eq!(mechanisms(&profile), [(Mechanism::Blocklist, Shown)]);
+}
+
+#[test]
+fn signals_blocked_and_delivered_late() {
+    let profile = with_budget(folded("main;a 3000\nmain;libc::pthread_sigmask 6000\nmain 1000\n"));
+    let profile = fact(profile, facts::INLINE_FRAMES, "per-function");
+    assert_eq!(mechanisms(&profile), [(Mechanism::SamplesLost, Shown)]);
+}
+
+#[test]
 fn the_unwinder_as_leaf() {
     let profile = with_budget(folded(
         "main;a;pprof::profiler::perf_signal_handler;backtrace::trace 3000\nmain;b 6000\nmain 1000\n",
@@ -181,6 +214,13 @@ fn stacks_cut_at_the_limit() {
     let profile = fact(with_budget(folded(&deep)), facts::MAX_DEPTH, "128");
     assert_eq!(mechanisms(&profile)[0], (Mechanism::Truncated, Shown));
     assert_eq!(mechanisms(&with_budget(folded(&deep)))[0], (Mechanism::Truncated, Fits));
+    // pprof-rs takes its own frames off what it cut, and no other sampler does.
+    let less = format!("{} 9000\nmain 1000\n", vec!["descend"; 124].join(";"));
+    let profile = fact(with_budget(folded(&less)), facts::MAX_DEPTH, "128");
+    let mut profile = fact(profile, facts::INLINE_FRAMES, "per-function");
+    assert!(!mechanisms(&profile).contains(&(Mechanism::Truncated, Shown)));
+    profile.provenance.producer = Some("pprof-rs 0.15".into());
+    assert_eq!(mechanisms(&profile), [(Mechanism::Truncated, Shown)]);
     // As deep, but below the limit that the sampler states.
     let found = mechanisms(&fact(with_budget(folded(&deep)), facts::MAX_DEPTH, "512"));
     assert!(!found.iter().any(|(mechanism, _)| *mechanism == Mechanism::Truncated), "{found:?}");

@@ -77,7 +77,7 @@ pub(super) fn blocklist(case: &Case) -> Option<Diagnosis> {
 
 /// The weight in the call that unblocks signals, which is hardly ever where time goes: what was sampled
 /// there ran before it, with the signal blocked.
-fn unblocking(case: &Case) -> Option<f64> {
+pub(super) fn unblocking(case: &Case) -> Option<f64> {
     let unblocks = |name: &str| name.contains("sigmask") || name.contains("sigprocmask") || name == "[signals blocked]";
     let weight = case.weight_anywhere(|stack| case.frames(stack).next().is_some_and(|leaf| unblocks(&leaf.function)));
     let part = super::ratio(weight, case.attribution.total);

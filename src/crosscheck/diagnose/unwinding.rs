@@ -1,11 +1,12 @@
 //! Mechanisms of stack walking: lost leaves, lost callers, cut and broken stacks, and the unwinder seen
 //! in its own profile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Case, Certainty, Diagnosis, Mechanism, names, shown};
-use crate::crosscheck::attribute::ratio;
-use crate::profile::{FrameKind, StackId, facts};
+use crate::crosscheck::attribute::{Owner, ratio};
+use crate::crosscheck::report::{Reading, Row};
+use crate::profile::{Frame, FrameKind, StackId, facts};
 
 /// Parts of names of the functions that samplers run in the sampled thread.
 const UNWINDERS: [&str; 11] = [
@@ -79,12 +80,12 @@ pub(super) fn tail_call(case: &Case) -> Option<Diagnosis> {
         // Without known nesting: a caller that is on some stacks and too seldom, while the rest is over.
         let rest_over = case.long().iter().any(|(row, _)| row.primitive == case.rest.primitive);
         let seen = case.short().into_iter().filter(|(_, _, reading)| reading.sampled.point > case.margin / 3.0);
-        let partly: Vec<_> = seen.collect();
-        if !rest_over || partly.is_empty() || case.profile.frames.iter().any(|frame| frame.kind == FrameKind::Inlined) {
+        let partly: Vec<_> = seen.filter(|(part, row, reading)| missing_is_beside(case, *part, row, reading)).collect();
+        if !rest_over || partly.is_empty() {
             return None;
         }
         evidence.extend(partly.iter().map(|(_, row, reading)| shown(row, reading)));
-        evidence.push("the same primitive is on some stacks, so its name is known".into());
+        evidence.push("as much is in another function that is called from the same place".into());
         concerned.extend(partly.iter().map(|(_, row, _)| *row));
         Certainty::Fits
     } else {
@@ -100,6 +101,34 @@ pub(super) fn tail_call(case: &Case) -> Option<Diagnosis> {
         remedy: "keep the call out of last position (use its result), or judge caller and callee as one".into(),
         primitives: names(concerned),
     })
+}
+
+/// Whether one function, called by a function that calls the primitive, holds what the primitive lacks.
+fn missing_is_beside(case: &Case, part: usize, row: &Row, reading: &Reading) -> bool {
+    let lacks = row.reference.share.map_or(0.0, |share| share.point) - reading.sampled.point;
+    let mut callers: BTreeSet<&str> = BTreeSet::new();
+    let mut beside: BTreeMap<&str, f64> = BTreeMap::new();
+    for stack in case.profile.samples.iter().filter_map(|sample| sample.stack) {
+        match case.primitive_frame(stack, part) {
+            // Inlined, it cannot have jumped anywhere.
+            Some((frame, _)) if frame.kind == FrameKind::Inlined => return false,
+            Some((_, caller)) => callers.extend(caller),
+            None => {}
+        }
+    }
+    for sample in &case.profile.samples {
+        let Some(stack) = sample.stack.filter(|stack| case.attribution.owners[stack.0 as usize] == Owner::Rest) else {
+            continue;
+        };
+        let weight = sample.weights.get(case.attribution.weight).copied().unwrap_or(0.0);
+        let physical: Vec<&Frame> = case.frames(stack).filter(|frame| frame.kind != FrameKind::Inlined).collect();
+        let callee = physical.windows(2).rev().find(|pair| callers.contains(pair[1].function.as_str()));
+        if let Some([callee, _]) = callee {
+            *beside.entry(callee.function.as_str()).or_default() += weight;
+        }
+    }
+    let most = beside.into_values().fold(0.0, f64::max);
+    ratio(most, case.attribution.total) > lacks / 2.0
 }
 
 /// Stacks that end before the root that the others share.
@@ -145,6 +174,8 @@ fn common_root<'a>(case: &Case<'a>) -> Option<&'a str> {
 
 /// Stacks cut at a depth limit: their roots are missing, and whatever is matched near the root with them.
 pub(super) fn truncated(case: &Case) -> Option<Diagnosis> {
+    // pprof-rs counts its handler's frames and those without a name, and takes them off later.
+    let taken_off = if case.made_by(&["pprof-rs"]) { 8 } else { 0 };
     let marked = |stack: StackId| {
         case.frames(stack).any(|frame| frame.kind == FrameKind::Synthetic && frame.function.contains("truncated"))
     };
@@ -154,7 +185,7 @@ pub(super) fn truncated(case: &Case) -> Option<Diagnosis> {
     // Limits of samplers in use: Go 64, JFR 64, perf 127, pprof-rs 128, and room for a frame more or less.
     let looks_cut = [63, 64, 65, 126, 127, 128, 129].contains(&deepest);
     let at_limit = match limit {
-        Some(limit) => case.weight_anywhere(|stack| depth(stack) >= limit),
+        Some(limit) => case.weight_anywhere(|stack| depth(stack) + taken_off >= limit),
         None if looks_cut => case.weight_anywhere(|stack| depth(stack) == deepest),
         None => 0.0,
     };
