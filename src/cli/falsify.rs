@@ -69,7 +69,16 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Fine);
     }
     let form = if args.other.markdown { Form::Markdown } else { Form::Plain };
-    let headers = ["rewrite", "operation", "time", "sampled", "profile promised", "op counts said", "saved"];
+    let headers = [
+        "rewrite",
+        "operation",
+        "time",
+        "sampled",
+        "profile promises",
+        "with the rewrite's cost",
+        "op counts say",
+        "saved",
+    ];
     let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
     write!(out, "{}", table(form, &headers, &cells, 2))?;
     Ok(Outcome::Fine)
@@ -116,6 +125,7 @@ fn cells(row: &Row) -> Vec<String> {
         row.operation.clone(),
         time(row.measured.before_ns),
         format!("{}{half} ({})", Share(row.sampled.point), row.sampler),
+        time(row.numbers.promised_ns),
         time(row.numbers.profile_ns),
         time(row.numbers.counts_ns),
         time(row.numbers.saved_ns),

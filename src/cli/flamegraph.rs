@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
+use super::crosscheck::{self, stored};
 use super::Outcome;
 use super::input::{read_profile, weight_named};
 use super::output::{expect_writable, write_file};
+use crate::crosscheck::explanation::Explanation;
+use crate::crosscheck::flame;
+use crate::crosscheck::judge::{Options, judge};
 use crate::import::export::{self, ExportOptions, Target};
+use crate::profile::Profile;
 use crate::report::flamegraph::{self, Labels};
 use crate::report::top::amount;
 use crate::sampler::{self, Overhead, Recording, Request, Sampler};
@@ -48,6 +53,15 @@ pub(super) struct Args {
     /// Draw the difference in shares between two profiles instead: red is more in the second
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"])]
     diff: Option<Vec<PathBuf>>,
+    /// Draw what the profile should have shown, coloured by the sampler's error: red is too much, blue too little
+    #[arg(long, conflicts_with = "diff")]
+    honest: bool,
+    /// With --honest: take what the operation is made of from here (`primitives explain --json`) instead of measuring it
+    #[arg(long, value_name = "FILE.json", requires = "honest")]
+    explanation: Option<PathBuf>,
+    /// With --honest: thread CPU time for dose and replay, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30.0, value_parser = super::seconds, requires = "honest")]
+    budget: f64,
 }
 
 pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
@@ -55,7 +69,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
         return differential(args, before, after);
     }
     if let Some(path) = &args.profile {
-        return of_profile(args, path);
+        return if args.honest { honest_of_profile(args, path) } else { of_profile(args, path) };
     }
     let name = args.workload.as_deref().unwrap_or_default();
     let Some(workload) = suite.find(name) else {
@@ -68,12 +82,19 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     let request = Request { sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));
     expect_writable(&path)?;
+    let explanation = args.honest.then(|| explanation(args, suite, name)).transpose()?;
     let recording = sampler::record(workload, args.seed, &request)?;
     let own = if args.as_reported { None } else { recording.by_own_address.as_ref() };
     let profile = own.unwrap_or(&recording.profile);
-    let labels =
-        Labels { title: format!("{name}, sampled by {sampler}"), subtitle: Some(summary(&recording, &request)) };
-    write_file(&path, flamegraph::svg(profile, profile.default_weight, &labels)?.as_bytes())?;
+    let image = match &explanation {
+        Some(explanation) => honest(explanation, profile, profile.default_weight, &sampler.to_string())?,
+        None => {
+            let title = format!("{name}, sampled by {sampler}");
+            let labels = Labels { title, subtitle: Some(summary(&recording, &request)) };
+            flamegraph::svg(profile, profile.default_weight, &labels)?
+        }
+    };
+    write_file(&path, image.as_bytes())?;
     let (folded, pprof) = (path.with_extension("folded"), path.with_extension("pb.gz"));
     for (path, target) in [(&folded, Target::Folded), (&pprof, Target::Pprof)] {
         write_file(path, &export::write(profile, target, &ExportOptions::default()).bytes)?;
@@ -93,6 +114,39 @@ fn differential(args: &Args, before: &Path, after: &Path) -> anyhow::Result<Outc
     let image = flamegraph::differential((&first, weights.0), (&second, weights.1), &labels)?;
     write_file(&path, image.as_bytes())?;
     writeln!(std::io::stdout(), "{}", path.display())?;
+    Ok(Outcome::Fine)
+}
+
+/// What the operation is made of, from a file or measured.
+fn explanation(args: &Args, suite: &Suite, operation: &str) -> anyhow::Result<Explanation> {
+    match &args.explanation {
+        Some(path) => stored::explanation(path, Some(operation)),
+        None => Ok(crosscheck::explained(suite, operation, args.seed, args.budget)?.0),
+    }
+}
+
+fn honest(explanation: &Explanation, profile: &Profile, weight: usize, sampler: &str) -> anyhow::Result<String> {
+    let weight = profile.weight_types.get(weight).map(|weight| weight.name.clone());
+    let judged = judge(explanation, &[(sampler.to_owned(), profile)], &Options { weight, ..Options::default() })?;
+    let corrected = flame::corrected(profile, &judged.attributions[0], explanation, &judged.report, 0);
+    let labels = Labels {
+        title: format!("{} as it is, and how {sampler} shows it", explanation.operation),
+        subtitle: Some("widths: corrected shares; red: the sampler shows too much, blue: too little".to_owned()),
+    };
+    Ok(flamegraph::honest(&corrected, &labels)?)
+}
+
+fn honest_of_profile(args: &Args, path: &Path) -> anyhow::Result<Outcome> {
+    let Some(file) = &args.explanation else {
+        bail!("--honest with --profile needs --explanation FILE.json: what the operation of the profile is made of");
+    };
+    let explanation = stored::explanation(file, None)?;
+    let profile = stored::profile(path)?;
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from("honest.svg"));
+    let weight = weight_named(&profile, args.weight.as_deref())?;
+    let image = honest(&explanation, &profile, weight, &stored::name(path))?;
+    write_file(&output, image.as_bytes())?;
+    writeln!(std::io::stdout(), "{}", output.display())?;
     Ok(Outcome::Fine)
 }
 

@@ -24,6 +24,24 @@ pub(super) fn expect_writable(path: &Path) -> anyhow::Result<()> {
     }
 }
 
+/// Whether `path` is a folder that files can be put into, or can be made one; asked before a measurement
+/// whose result would be lost if not.
+pub(super) fn expect_folder(path: &Path) -> anyhow::Result<()> {
+    let Some(present) = path.ancestors().find(|part| part.as_os_str().is_empty() || part.exists()) else {
+        bail!("cannot make the folder {}: nothing of its path is there", path.display());
+    };
+    let present = if present.as_os_str().is_empty() { Path::new(".") } else { present };
+    if !present.is_dir() {
+        bail!("cannot write into {}: {} is a file; expected a folder", path.display(), present.display());
+    }
+    match tempfile::tempfile_in(present) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            bail!("cannot write into {}: no file can be made in {}: {error}", path.display(), present.display())
+        }
+    }
+}
+
 /// Puts content in a file's place: `path` has the old content or the new.
 pub(super) fn write_file(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     expect_writable(path)?;
@@ -44,6 +62,18 @@ mod tests {
         assert!(error(folder.path()).contains("it is a folder"));
         assert!(error(&folder.path().join("none/report.html")).contains("there is no folder"));
         assert!(write_file(&folder.path().join("none/report.html"), b"x").is_err());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_known_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        expect_folder(&folder.path().join("new/deep")).unwrap();
+        assert!(!folder.path().join("new").exists(), "asking leaves nothing behind");
+        for path in [file.clone(), file.join("below")] {
+            assert!(expect_folder(&path).unwrap_err().to_string().contains("is a file"), "{}", path.display());
+        }
     }
 
     #[test]

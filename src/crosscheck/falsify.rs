@@ -1,5 +1,4 @@
-//! Three numbers about one rewrite: what a profile says that it would save, what op counts say, and what it
-//! saved.
+//! Numbers about one rewrite: what a profile says that it could save, what op counts say, and what it saved.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,10 +23,12 @@ pub struct Known {
     pub saved_ns: Estimate,
 }
 
-/// The three numbers, in nanoseconds for one execution of the operation.
+/// What is promised and what is kept, in nanoseconds for one execution of the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Falsified {
-    /// Sampled share × operation time × the part of the function's cost that the rewrite takes away.
+    /// Sampled share × operation time: what whoever reads the profile alone hopes for.
+    pub promised_ns: Estimate,
+    /// The same × the part of the function's cost that the rewrite takes away.
     pub profile_ns: Estimate,
     /// Calls × the difference of the two costs.
     pub counts_ns: Estimate,
@@ -35,7 +36,7 @@ pub struct Falsified {
     pub saved_ns: Estimate,
 }
 
-/// The three numbers from what is known.
+/// The numbers from what is known.
 pub fn falsify(known: &Known) -> Falsified {
     let part = 1.0 - known.rewrite_ns.point / known.blamed_ns.point;
     let factor = known.operation_ns.point * part.abs();
@@ -46,7 +47,8 @@ pub fn falsify(known: &Known) -> Falsified {
     } else {
         profile
     };
-    Falsified { profile_ns: profile, counts_ns: known.difference_ns.scaled(known.calls), saved_ns: known.saved_ns }
+    let promised_ns = known.sampled.scaled(known.operation_ns.point);
+    Falsified { promised_ns, profile_ns: profile, counts_ns: known.difference_ns.scaled(known.calls), saved_ns: known.saved_ns }
 }
 
 #[cfg(test)]
@@ -66,6 +68,7 @@ mod tests {
             saved_ns: Estimate::point(0.0),
         };
         let found = falsify(&known);
+        assert!((found.promised_ns.point - 0.75 * 579_000.0).abs() < 1e-6);
         assert!((found.profile_ns.point - 0.75 * 579_000.0 * 0.75).abs() < 1e-6);
         assert_eq!((found.counts_ns.point, found.counts_ns.low), (600.0, Some(500.0)));
         let slower = falsify(&Known { rewrite_ns: Estimate::point(16.0), ..known });

@@ -7,7 +7,7 @@ use super::attribute::{Attribution, Owner, ratio};
 use super::explanation::Explanation;
 use super::report::Report;
 use super::verdict::Verdict;
-use crate::profile::{Builder, Frame, FrameKind, Profile, StackSample, WeightType};
+use crate::profile::{Builder, Frame, FrameKind, Profile, StackId, StackSample, WeightType};
 
 /// Nodes that hold less than this share are left out; their parents are wider than their children.
 const SMALLEST: f64 = 0.001;
@@ -125,7 +125,7 @@ pub fn flame(
 }
 
 /// The stacks from root to leaf that end in this one.
-fn ancestry(profile: &Profile, stack: crate::profile::StackId) -> Vec<crate::profile::StackId> {
+fn ancestry(profile: &Profile, stack: StackId) -> Vec<StackId> {
     let mut stacks: Vec<_> = std::iter::successors(Some(stack), |id| profile.stack(*id).parent).collect();
     stacks.reverse();
     stacks
@@ -209,8 +209,8 @@ fn laid_out(tree: Tree, parts: &Parts, name: &str) -> Flame {
 }
 
 /// The profile with two weights, `sampled` and `corrected`, in shares of the operation: what it shows and
-/// what it would have shown had each primitive its reference share. Primitives that were not sampled at
-/// all stand in a stack of their own.
+/// what it would have shown had each primitive its reference share. Stacks end at their primitive: what is
+/// below it is off by the same factor. Primitives that were not sampled at all stand in a stack of their own.
 pub fn corrected(
     profile: &Profile,
     attribution: &Attribution,
@@ -224,7 +224,8 @@ pub fn corrected(
     for sample in &profile.samples {
         let owner = sample.stack.map_or(Owner::Rest, |stack| attribution.owners[stack.0 as usize]);
         let Some(part) = parts.index(owner) else { continue };
-        let frames: Vec<_> = sample.stack.map_or_else(Vec::new, |stack| profile.root_to_leaf(stack));
+        let stack = sample.stack.map(|stack| at_the_primitive(profile, attribution, stack));
+        let frames: Vec<_> = stack.map_or_else(Vec::new, |stack| profile.root_to_leaf(stack));
         let frames: Vec<_> = frames.into_iter().map(|frame| builder.frame(profile.frame(frame).clone())).collect();
         let stack = builder.stack_of(frames);
         let share = sample.weights.get(attribution.weight).copied().unwrap_or(0.0) / attribution.total;
@@ -249,6 +250,12 @@ pub fn corrected(
     builder.finish()
 }
 
+/// The stack up to the frame of the primitive that it belongs to; the whole stack where that is the rest.
+fn at_the_primitive(profile: &Profile, attribution: &Attribution, stack: StackId) -> StackId {
+    let owns = |stack: &StackId| matches!(attribution.owners[stack.0 as usize], Owner::Primitive(_));
+    ancestry(profile, stack).into_iter().find(owns).unwrap_or(stack)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,7 +276,7 @@ mod tests {
         assert!((right.total(0) - 1.0).abs() < 1e-9 && (right.total(1) - 1.0).abs() < 1e-9);
         let by = right.by(1, |frame| frame.function.clone());
         assert!((by["a"].total_weight - 0.5).abs() < 1e-9);
-        assert!((by["inner"].total_weight - 0.375).abs() < 1e-9);
+        assert!((by["a"].self_weight - 0.5).abs() < 1e-9 && !by.contains_key("inner"), "stacks end at the primitive");
         assert!((by["[b: not sampled]"].total_weight - 0.3).abs() < 1e-9);
     }
 

@@ -1,16 +1,16 @@
 //! From an explanation and profiles to a report: attribution, budget, reference, verdict, diagnosis.
 
-use super::attribute::{Attribution, Part};
+use super::attribute::Attribution;
 use super::budget::budget;
 use super::diagnose::{Case, diagnose};
 use super::explanation::{Explained, Explanation, FramePattern};
 use super::pattern::{Claims, PatternError};
 use super::reference::{self, Basis, Shares};
-use super::report::{Method, Reading, Report, Row, SCHEMA_VERSION, Sampler, Summary};
+use super::report::{Method, Reading, Report, Row, SCHEMA_VERSION, Sampler, Scores, Summary};
 use super::scores::scores;
 use super::share::{self, Sampled};
 use super::verdict::{self, FALSE_ACCUSATIONS, Judgement, Strictness, Verdict};
-use crate::profile::Profile;
+use crate::profile::{Profile, facts};
 use crate::record::{Environment, Tool};
 use crate::stats::Estimate;
 use crate::warning::Warning;
@@ -131,6 +131,10 @@ pub fn judge(
         }
         read(explanation, profile, &attribution, options, (&mut rows, &mut rest));
         hold_the_rest(&rows, &mut rest);
+        let withheld = nothing_matched(&attribution) && !is_of(profile, explanation, options);
+        if withheld {
+            withhold(&explanation.operation, &mut rows, &mut rest);
+        }
         let budget = budget(profile, delivered(profile, &attribution));
         let case = Case {
             explanation,
@@ -151,7 +155,7 @@ pub fn judge(
             format: profile.provenance.format.clone(),
             producer: profile.provenance.producer.clone(),
             weight: format!("{} ({})", weight_type.name, weight_type.unit),
-            scores: scores(&rows, &rest, index, attribution.coverage()),
+            scores: if withheld { Scores::default() } else { scores(&rows, &rest, index, attribution.coverage()) },
             diagnoses,
             ambiguous: attribution.ambiguous.clone(),
             unmatched: attribution.unmatched.clone(),
@@ -291,6 +295,29 @@ fn hold_the_rest(rows: &[Row], rest: &mut Row) {
     }
 }
 
+/// Whether no sample is in any primitive. The rest is the last part.
+fn nothing_matched(attribution: &Attribution) -> bool {
+    let primitives = attribution.parts.split_last().map_or(&[][..], |(_, primitives)| primitives);
+    !primitives.is_empty() && primitives.iter().all(|part| part.weight + part.ambiguous_weight == 0.0)
+}
+
+/// Whether a profile is known to be of this operation, by its frames or by what took it. An empty profile of
+/// the operation and a full one of another program look the same otherwise.
+fn is_of(profile: &Profile, explanation: &Explanation, options: &Options) -> bool {
+    !options.scope.is_empty() || profile.provenance.facts.get(facts::OPERATION) == Some(&explanation.operation)
+}
+
+/// Takes the last profile's verdicts back.
+fn withhold(operation: &str, rows: &mut [Row], rest: &mut Row) {
+    let reason = format!("no sample is in any primitive of {operation}, so it may be a profile of something else");
+    for row in rows.iter_mut().chain([rest]) {
+        let Some(reading) = row.readings.last_mut() else { continue };
+        reading.judgement.verdict = Verdict::Unresolved;
+        reading.judgement.further_samples = None;
+        reading.judgement.reason = Some(reason.clone());
+    }
+}
+
 /// Why the attribution of this primitive cannot be held against the sampler.
 fn unfit(primitive: &Explained, attribution: &Attribution, part: usize, margin: f64) -> Option<String> {
     if primitive.frames.is_empty() {
@@ -384,15 +411,13 @@ fn warnings(explanation: &Explanation, profiles: &[(String, &Profile)], attribut
         });
     }
     for ((name, profile), attribution) in profiles.iter().zip(attributions) {
-        // The rest is the last part. An empty profile of the operation and a full one of another program
-        // look the same from here.
-        let (_, primitives) = attribution.parts.split_last().unwrap_or((&Part::default(), &[]));
-        if !primitives.is_empty() && primitives.iter().all(|part| part.weight + part.ambiguous_weight == 0.0) {
+        if nothing_matched(attribution) {
             warnings.push(Warning {
                 code: "nothing-matched".into(),
                 message: format!("{name} holds no sample in any primitive of {}", explanation.operation),
-                remedy: "make sure that it is a profile of this operation, that it has symbols, and that the frame \
-                         patterns fit its names, before its verdicts are believed"
+                remedy: "make sure that it is a profile of this operation, that it has symbols (`primitives top FILE` \
+                         shows its functions), and that the frame patterns fit its names; where it is, name a \
+                         function of the operation with --scope, and it is judged"
                     .into(),
             });
         }

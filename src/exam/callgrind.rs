@@ -37,7 +37,7 @@ pub fn examine(plan: &Plan, mut progress: impl FnMut(&str, &str)) -> Vec<Outcome
         progress(case.name, NAME);
         let expectation = match case.name {
             "instruction mix" | "system calls" | "C library" => Expectation::Misleads(vec![Mechanism::NotTime]),
-            "bursts" | "lockstep" => continue,
+            "bursts" | "lockstep" | "two threads" => continue,
             "inlined pair" => Expectation::Misleads(vec![Mechanism::InlinedMerged]),
             "tail call" => Expectation::Misleads(vec![Mechanism::TailCall, Mechanism::NotTime]),
             _ => Expectation::Sound,

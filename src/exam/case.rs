@@ -162,6 +162,17 @@ pub fn all() -> Vec<Case> {
             },
         },
         Case {
+            name: "frame pointer in other use",
+            about: "a foreign function that uses the frame pointer and calls back: all of the time is the caller's total",
+            parts: vec![part("caller", "calls_through_c")],
+            needs_quiet: false,
+            body: work::clobbered,
+            misleads: |sampler| match sampler {
+                Sampler::PerfFp => Expectation::Misleads(vec![Mechanism::BrokenStacks]),
+                _ => Expectation::Sound,
+            },
+        },
+        Case {
             name: "bursts",
             about: "bursts of work between sleeps, 30/70",
             parts: vec![part("30", "bursts_thirty"), part("70", "bursts_seventy")],
@@ -183,7 +194,33 @@ pub fn all() -> Vec<Case> {
         needs_quiet: false,
         body: work::masked,
         misleads: |sampler| match sampler {
-            Sampler::Pprof | Sampler::PprofBlocklist => Expectation::Misleads(vec![Mechanism::SamplesLost]),
+            Sampler::Pprof => Expectation::Misleads(vec![Mechanism::SamplesLost]),
+            // The call that unblocks the signal is in libc, so its late samples may be dropped.
+            Sampler::PprofBlocklist => Expectation::Misleads(vec![Mechanism::SamplesLost, Mechanism::Blocklist]),
+            _ => Expectation::Sound,
+        },
+    });
+    #[cfg(unix)]
+    all.push(Case {
+        name: "masked thread",
+        about: "70 run in a thread with SIGPROF blocked, while another waits for it",
+        parts: vec![part("masked", "runs_in_a_masked_thread"), part("other", "runs_beside_a_masked_thread")],
+        needs_quiet: false,
+        body: work::masked_thread,
+        misleads: |sampler| match sampler {
+            Sampler::Pprof => Expectation::Misleads(vec![Mechanism::ThreadBias]),
+            Sampler::PprofBlocklist => Expectation::Misleads(vec![Mechanism::ThreadBias, Mechanism::Blocklist]),
+            _ => Expectation::Sound,
+        },
+    });
+    all.push(Case {
+        name: "two threads",
+        about: "two threads at the same time, 50/50",
+        parts: vec![part("second", "runs_on_the_second_thread"), part("first", "runs_on_the_first_thread")],
+        needs_quiet: true,
+        body: work::two_threads,
+        misleads: |sampler| match sampler {
+            Sampler::Pprof | Sampler::PprofBlocklist => Expectation::Misleads(vec![Mechanism::ThreadBias]),
             _ => Expectation::Sound,
         },
     });

@@ -4,15 +4,18 @@
 //! Every part is one function with constants of its own, so that the linker cannot merge two of them.
 
 use std::hint::black_box;
+use std::sync::mpsc;
 
 use crate::harness::clock::thread_cpu_ns;
 use crate::workload::{Digest, Fixture};
 
 /// CPU time of each part and of the whole.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Truth {
     parts: [u64; 4],
     whole: u64,
+    /// The thread that cases of two threads share their work with.
+    second: Option<Second>,
 }
 
 impl Truth {
@@ -24,9 +27,49 @@ impl Truth {
         value
     }
 
+    /// Starts a part on the second thread.
+    fn start(&mut self, body: fn() -> u64) {
+        self.second.get_or_insert_with(Second::new).jobs.send(body).expect("the second thread waits for jobs");
+    }
+
+    /// Waits for the second thread to end a part.
+    fn finish(&mut self, index: usize) -> u64 {
+        let second = self.second.as_ref().expect("a part was started");
+        let (value, cpu_ns) = second.done.recv().expect("the second thread answers every job");
+        self.parts[index] += cpu_ns;
+        self.whole += cpu_ns;
+        value
+    }
+
     /// The part's share of the whole.
     pub(super) fn share(&self, index: usize) -> f64 {
         self.parts[index] as f64 / self.whole.max(1) as f64
+    }
+}
+
+/// A second thread, which runs what it is sent and ends when nobody can send any more.
+#[derive(Debug)]
+struct Second {
+    jobs: mpsc::Sender<fn() -> u64>,
+    /// Value and CPU time.
+    done: mpsc::Receiver<(u64, u64)>,
+}
+
+impl Second {
+    fn new() -> Self {
+        let (jobs, to_do) = mpsc::channel::<fn() -> u64>();
+        let (answer, done) = mpsc::channel();
+        let work = move || {
+            for body in to_do {
+                let start = thread_cpu_ns();
+                let value = body();
+                if answer.send((value, thread_cpu_ns() - start)).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name("second".to_owned()).spawn(work).expect("the system has room for a thread");
+        Self { jobs, done }
     }
 }
 
@@ -177,22 +220,131 @@ fn runs_unblocked() -> u64 {
     spin::<0x5897_89d2_1f1d_9c4b>(30 * UNIT)
 }
 
+/// Blocks or unblocks SIGPROF in this thread.
+#[cfg(unix)]
+fn mask(how: libc::c_int) {
+    // SAFETY: zeroed is a valid set to be filled, and it is valid for the calls.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGPROF);
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
+    }
+}
+
 /// Most of the time with SIGPROF blocked, as some libraries do around their critical sections.
 #[cfg(unix)]
 pub(super) fn masked(truth: &mut Truth) -> u64 {
-    let mask = |how| {
-        // SAFETY: zeroed is a valid set to be filled, and it is valid for the calls.
-        unsafe {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            libc::sigemptyset(&raw mut set);
-            libc::sigaddset(&raw mut set, libc::SIGPROF);
-            libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
-        }
-    };
     mask(libc::SIG_BLOCK);
     let blocked = truth.part(0, runs_with_sigprof_blocked);
     mask(libc::SIG_UNBLOCK);
     blocked ^ truth.part(1, runs_unblocked)
+}
+
+#[inline(never)]
+fn runs_in_a_masked_thread() -> u64 {
+    spin::<0xd1b5_4a32_d192_ed03>(700 * UNIT)
+}
+
+#[inline(never)]
+fn runs_beside_a_masked_thread() -> u64 {
+    spin::<0xaef1_7502_108e_f2d9>(300 * UNIT)
+}
+
+/// A thread that blocks SIGPROF for good, and one that does not and waits for it.
+#[cfg(unix)]
+pub(super) fn masked_thread(truth: &mut Truth) -> u64 {
+    truth.start(|| {
+        mask(libc::SIG_BLOCK);
+        runs_in_a_masked_thread()
+    });
+    let theirs = truth.finish(0);
+    theirs ^ truth.part(1, runs_beside_a_masked_thread)
+}
+
+#[inline(never)]
+fn runs_on_the_second_thread() -> u64 {
+    spin::<0xf134_2543_7af2_5a49>(500 * UNIT)
+}
+
+#[inline(never)]
+fn runs_on_the_first_thread() -> u64 {
+    spin::<0xda94_2042_e4dd_58b5>(500 * UNIT)
+}
+
+/// Two threads at the same time.
+pub(super) fn two_threads(truth: &mut Truth) -> u64 {
+    truth.start(runs_on_the_second_thread);
+    let mine = truth.part(1, runs_on_the_first_thread);
+    mine ^ truth.finish(0)
+}
+
+// What a C compiler makes of a function that needs every register: the frame pointer is saved, used for
+// something else, and restored. The unwind tables say so.
+#[cfg(target_arch = "x86_64")]
+core::arch::global_asm!(
+    ".p2align 4",
+    ".globl countercheck_uses_frame_pointer",
+    ".hidden countercheck_uses_frame_pointer",
+    ".type countercheck_uses_frame_pointer,@function",
+    "countercheck_uses_frame_pointer:",
+    ".cfi_startproc",
+    "push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "mov ebp, 1",
+    "call rdi",
+    "pop rbp",
+    ".cfi_def_cfa_offset 8",
+    ".cfi_restore rbp",
+    "ret",
+    ".cfi_endproc",
+    ".size countercheck_uses_frame_pointer, . - countercheck_uses_frame_pointer",
+);
+#[cfg(target_arch = "aarch64")]
+core::arch::global_asm!(
+    ".p2align 4",
+    ".globl countercheck_uses_frame_pointer",
+    ".hidden countercheck_uses_frame_pointer",
+    ".type countercheck_uses_frame_pointer,@function",
+    "countercheck_uses_frame_pointer:",
+    ".cfi_startproc",
+    "stp x29, x30, [sp, #-16]!",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset x29, -16",
+    ".cfi_offset x30, -8",
+    "mov x29, #1",
+    "blr x0",
+    "ldp x29, x30, [sp], #16",
+    ".cfi_def_cfa_offset 0",
+    ".cfi_restore x29",
+    ".cfi_restore x30",
+    "ret",
+    ".cfi_endproc",
+    ".size countercheck_uses_frame_pointer, . - countercheck_uses_frame_pointer",
+);
+
+unsafe extern "C" {
+    /// Calls back with the frame pointer in other use.
+    fn countercheck_uses_frame_pointer(callback: extern "C" fn() -> u64) -> u64;
+}
+
+#[inline(never)]
+extern "C" fn called_back() -> u64 {
+    spin::<0x5851_f42d_4c95_7f2d>(7 * UNIT)
+}
+
+#[inline(never)]
+fn calls_through_c() -> u64 {
+    let mine = spin::<0x1405_7b7e_f767_814f>(3 * UNIT);
+    // SAFETY: the function keeps to the C calling convention and does nothing but call back.
+    let theirs = unsafe { countercheck_uses_frame_pointer(called_back) };
+    black_box(mine) ^ black_box(theirs)
+}
+
+/// A foreign function that uses the frame pointer for something else, and calls back.
+pub(super) fn clobbered(truth: &mut Truth) -> u64 {
+    truth.part(0, calls_through_c)
 }
 
 #[inline(never)]

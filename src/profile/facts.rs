@@ -22,3 +22,5 @@ pub const TIMER_SCOPE: &str = "timer_scope";
 pub const LOST: &str = "lost";
 /// The JVM's flag of this name: `true` or `false`.
 pub const DEBUG_NON_SAFEPOINTS: &str = "DebugNonSafepoints";
+/// The operation or case that ran while the profile was taken, by name.
+pub const OPERATION: &str = "operation";

@@ -46,7 +46,7 @@ pub fn svg(profile: &Profile, weight: usize, labels: &Labels) -> Result<String, 
     let stacks = folded(profile, weight, 1.0);
     let lines: Vec<String> =
         stacks.iter().filter(|(_, value)| *value > 0).map(|(stack, value)| format!("{stack} {value}")).collect();
-    draw(&lines, &unit(profile, weight), labels)
+    draw(&lines, &unit(profile, weight), labels, Colour::Change)
 }
 
 /// The differential of two profiles, drawn as the second one: red where its share of the whole is larger
@@ -74,10 +74,39 @@ pub fn differential(
     let mut lines: Vec<String> =
         rows.iter().map(|(stack, (before, after))| format!("{stack} {before} {after}")).collect();
     lines.sort_unstable();
-    draw(&lines, &unit_after, labels)
+    draw(&lines, &unit_after, labels, Colour::Change)
 }
 
-fn draw(lines: &[String], unit: &str, labels: &Labels) -> Result<String, FlamegraphError> {
+/// The differential of what a profile shows and what it should: widths are the corrected shares, red is what
+/// the sampler shows too much of, blue what it shows too little of. Takes a profile of
+/// [`corrected`](crate::crosscheck::flame::corrected) shares.
+pub fn honest(profile: &Profile, labels: &Labels) -> Result<String, FlamegraphError> {
+    // inferno draws whole numbers.
+    const WHOLE: f64 = 10_000.0;
+    let mut rows: FxHashMap<String, (u64, u64)> = FxHashMap::default();
+    for (stack, value) in folded(profile, 0, WHOLE) {
+        rows.entry(stack).or_default().0 += value;
+    }
+    for (stack, value) in folded(profile, 1, WHOLE) {
+        rows.entry(stack).or_default().1 += value;
+    }
+    let drawn = rows.iter().filter(|(_, (sampled, corrected))| sampled + corrected > 0);
+    let mut lines: Vec<String> =
+        drawn.map(|(stack, (sampled, corrected))| format!("{stack} {sampled} {corrected}")).collect();
+    lines.sort_unstable();
+    draw(&lines, "of 10,000", labels, Colour::Error)
+}
+
+/// What the colour of a differential shows.
+#[derive(Clone, Copy, PartialEq)]
+enum Colour {
+    /// Second less first.
+    Change,
+    /// First less second.
+    Error,
+}
+
+fn draw(lines: &[String], unit: &str, labels: &Labels, colour: Colour) -> Result<String, FlamegraphError> {
     if lines.is_empty() {
         return Err(FlamegraphError::Empty);
     }
@@ -86,6 +115,7 @@ fn draw(lines: &[String], unit: &str, labels: &Labels) -> Result<String, Flamegr
     options.subtitle = labels.subtitle.as_deref().map(safe_text);
     options.count_name = safe_text(unit);
     options.colors = inferno::flamegraph::Palette::Multi(inferno::flamegraph::color::MultiPalette::Rust);
+    options.negate_differentials = colour == Colour::Error;
     // Equal profiles give equal files.
     options.deterministic = true;
     let mut image = Vec::new();
@@ -201,5 +231,18 @@ mod tests {
         // 30 of 100 is 6 of 20; the whole of the second profile is 20.
         assert!(image.contains("a (10 samples, 50.00%; +20.00%)"), "{image}");
         assert!(image.contains("b (10 samples, 50.00%; -20.00%)"));
+    }
+
+    #[test]
+    fn an_honest_flamegraph_is_as_wide_as_the_truth_and_coloured_by_the_error() {
+        use crate::crosscheck::judge::{Options, judge};
+        use crate::crosscheck::{flame, testing};
+        let known = testing::explanation(&[("a", 0.5), ("b", 0.3)]);
+        let profile = testing::folded("main;a;inner 6000\nmain;a 2000\nmain 2000\n");
+        let judged = judge(&known, &[("s".into(), &profile)], &Options::default()).unwrap();
+        let corrected = flame::corrected(&profile, &judged.attributions[0], &known, &judged.report, 0);
+        let image = honest(&corrected, &labels()).unwrap();
+        assert!(image.contains("a (5,000 of 10,000, 50.00%; +30.00%)"), "{image}");
+        assert!(image.contains("[b: not sampled] (3,000 of 10,000, 30.00%; -30.00%)"), "{image}");
     }
 }

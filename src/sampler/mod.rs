@@ -228,6 +228,7 @@ pub fn record_fixture(name: &str, fixture: &mut dyn Fixture, request: &Request) 
     let finish = |profile: Profile| {
         let mut profile = below_marker(profile);
         describe(&mut profile, request, &windows, taken.outside);
+        profile.provenance.facts.insert(crate::profile::facts::OPERATION.to_owned(), name.to_owned());
         profile
     };
     let profile = finish(taken.profile);

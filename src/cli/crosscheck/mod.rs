@@ -6,19 +6,21 @@
 
 #[cfg(feature = "sampler")]
 mod measured;
-mod stored;
+pub(super) mod stored;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use anyhow::bail;
 use clap::ValueEnum;
 
 use super::Outcome;
-use super::output::{expect_writable, write_file};
+use super::output::{expect_folder, expect_writable, write_file};
 use crate::crosscheck::explanation::{Explanation, FramePattern};
 use crate::crosscheck::judge::{Judged, Options, judge};
 use crate::crosscheck::verdict::Verdict;
 use crate::profile::Profile;
+use crate::record::Environment;
 use crate::report::crosscheck as report;
 use crate::report::style::{Colour, Glyphs, Style};
 use crate::warning::Warning;
@@ -27,7 +29,6 @@ use crate::workload::Suite;
 #[derive(clap::Args)]
 pub(super) struct Args {
     /// The operation: `create_group/8`
-    #[arg(required_unless_present_any = ["explanation", "counts", "schema"])]
     operation: Option<String>,
     /// Sampler to judge, several times for several; each that works here where none is named
     #[cfg(feature = "sampler")]
@@ -120,6 +121,9 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.html {
         expect_writable(path)?;
     }
+    if let Some(folder) = &args.keep {
+        expect_folder(folder)?;
+    }
     let evidence = gather(args, suite)?;
     if let Some(folder) = &args.keep {
         stored::keep(folder, &evidence)?;
@@ -155,7 +159,17 @@ fn gather(args: &Args, suite: &Suite) -> anyhow::Result<Evidence> {
             scope.extend(case.scope);
             (case.explanation, None)
         }
-        (None, None) => measured(args, suite)?,
+        (None, None) => {
+            let Some(name) = &args.operation else {
+                bail!(
+                    "a profile is held against what an operation is made of: name an operation of this program \
+                     (`primitives list`), a stored --explanation FILE.json, or --counts FILE.toml, which says it of a \
+                     program of your own (docs/COUNTS.md)"
+                );
+            };
+            let (explanation, environment) = explained(suite, name, args.seed, args.budget)?;
+            (explanation, Some(environment))
+        }
     };
     let (profiles, warnings) = if args.profile.is_empty() {
         sampled(args, suite, &explanation.operation)?
@@ -173,22 +187,25 @@ fn gather(args: &Args, suite: &Suite) -> anyhow::Result<Evidence> {
     Ok(Evidence { explanation, profiles, options, warnings })
 }
 
-type Explained = (Explanation, Option<crate::record::Environment>);
-
-fn measured(args: &Args, suite: &Suite) -> anyhow::Result<Explained> {
-    let name = args.operation.clone().unwrap_or_default();
-    let mut operations = super::select::operations(suite, &[name])?;
-    anyhow::ensure!(operations.len() == 1, "crosscheck takes one operation; this names {}", operations.len());
+/// What an operation is made of, measured for `budget` seconds of CPU time.
+pub(super) fn explained(
+    suite: &Suite,
+    name: &str,
+    seed: u64,
+    budget: f64,
+) -> anyhow::Result<(Explanation, Environment)> {
+    let mut operations = super::select::operations(suite, &[name.to_owned()])?;
+    anyhow::ensure!(operations.len() == 1, "expected one operation; {name} names {}", operations.len());
     let operation = operations.remove(0);
     let settings = crate::harness::explain::Settings {
-        seed: args.seed,
-        budget: std::time::Duration::from_secs_f64(args.budget),
+        seed,
+        budget: std::time::Duration::from_secs_f64(budget),
         ..crate::harness::explain::Settings::default()
     };
     let bar = super::progress::bar(&operation.name);
     let explained = crate::harness::explain::explain(suite, &operation, &settings, &mut |done| bar.set(done));
     bar.finish();
-    Ok((explained?, Some(crate::harness::environment::capture())))
+    Ok((explained?, crate::harness::environment::capture()))
 }
 
 #[cfg(feature = "sampler")]
@@ -198,7 +215,7 @@ fn sampled(args: &Args, suite: &Suite, operation: &str) -> anyhow::Result<Sample
 
 #[cfg(not(feature = "sampler"))]
 fn sampled(_: &Args, _: &Suite, _: &str) -> anyhow::Result<Sampled> {
-    anyhow::bail!("this build has no samplers (feature `sampler`); name a profile with --profile")
+    bail!("this build has no samplers (feature `sampler`); name a profile with --profile")
 }
 
 fn page(evidence: &Evidence, judged: &Judged) -> String {

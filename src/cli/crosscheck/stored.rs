@@ -14,7 +14,7 @@ use crate::import::counts::Case;
 use crate::profile::Profile;
 
 /// The explanation in a file: one alone, or the operation's among those that `explain --json` prints.
-pub(super) fn explanation(path: &Path, operation: Option<&str>) -> anyhow::Result<Explanation> {
+pub(in crate::cli) fn explanation(path: &Path, operation: Option<&str>) -> anyhow::Result<Explanation> {
     let shown = path.display();
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let value: Value = serde_json::from_str(&text).with_context(|| format!("{shown} is not JSON"))?;
@@ -52,11 +52,11 @@ pub(super) fn profiles(paths: &[PathBuf]) -> anyhow::Result<Vec<(String, Profile
     paths.iter().map(|path| Ok((name(path), profile(path)?))).collect()
 }
 
-fn name(path: &Path) -> String {
+pub(in crate::cli) fn name(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().trim_end_matches(".profile").to_owned()
 }
 
-fn profile(path: &Path) -> anyhow::Result<Profile> {
+pub(in crate::cli) fn profile(path: &Path) -> anyhow::Result<Profile> {
     let shown = path.display();
     let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
     if path.to_string_lossy().ends_with(".profile.json") {

@@ -22,7 +22,8 @@ pub(super) fn inlined_merged(case: &Case) -> Option<Diagnosis> {
         return None;
     }
     // What the caller has too much of has another cause, which is seen.
-    if into_caller && (super::unwinding::truncated(case).is_some() || super::timer::unblocking(case).is_some()) {
+    let walk_ends_early = super::unwinding::truncated(case).or_else(|| super::unwinding::broken_stacks(case));
+    if into_caller && (walk_ends_early.is_some() || super::timer::unblocking(case).is_some()) {
         return None;
     }
     let certainty = match chain {

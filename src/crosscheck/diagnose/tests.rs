@@ -13,13 +13,13 @@ fn sound() -> Profile {
     with_budget(folded("main;a 3000\nmain;b 6000\nmain 1000\n"))
 }
 
-/// Ten thousand samples asked for and delivered.
+/// Ten thousand samples of the operation asked for and delivered.
 fn with_budget(mut profile: Profile) -> Profile {
     let provenance = &mut profile.provenance;
     provenance.requested_hz = Some(1000.0);
     provenance.cpu_time_ns = Some(10_000_000_000);
     provenance.duration_ns = Some(10_100_000_000);
-    profile
+    fact(profile, facts::OPERATION, "op/1")
 }
 
 fn fact(mut profile: Profile, key: &str, value: &str) -> Profile {
@@ -185,6 +185,14 @@ fn a_tail_call_where_inlined_frames_are_told() {
 }
 
 #[test]
+fn stacks_that_break_are_not_merged_inline_chains() {
+    // Both primitives call others, and walks that break on the way reach neither.
+    let profile = with_budget(folded("main;a;inner 500\ninner 8000\nmain 1500\n"));
+    let profile = fact(fact(profile, facts::INLINE_FRAMES, "none"), facts::UNWINDER, "frame-pointer");
+    assert_eq!(mechanisms(&profile), [(Mechanism::BrokenStacks, Shown)]);
+}
+
+#[test]
 fn samples_that_a_blocklist_drops_are_not_merged_inline_chains() {
     let (plain, inlined) = (FrameKind::Plain, FrameKind::Inlined);
     let profile =
@@ -198,6 +206,15 @@ fn signals_blocked_and_delivered_late() {
     let profile = with_budget(folded("main;a 3000\nmain;libc::pthread_sigmask 6000\nmain 1000\n"));
     let profile = fact(profile, facts::INLINE_FRAMES, "per-function");
     assert_eq!(mechanisms(&profile), [(Mechanism::SamplesLost, Shown)]);
+}
+
+#[test]
+fn a_thread_that_blocks_the_signal_of_the_process() {
+    // b runs in a thread that blocks the signal; the one that waits for it is interrupted instead.
+    let profile = with_budget(folded("main;a 3000\nmain;recv;futex_wait;syscall 6000\nmain 1000\n"));
+    let profile = fact(fact(profile, facts::TIMER_SCOPE, "process"), facts::INLINE_FRAMES, "per-sample");
+    assert_eq!(mechanisms(&profile), [(Mechanism::ThreadBias, Shown)]);
+    assert_eq!(mechanisms(&fact(profile, facts::TIMER_SCOPE, "thread")), [(Mechanism::Unknown, Fits)]);
 }
 
 #[test]
@@ -247,7 +264,7 @@ fn safepoint_bias_of_a_jvm_recording() {
 
 #[test]
 fn webassembly_inlining() {
-    let mut profile = folded("js-to-wasm;caller 9000\njs-to-wasm 1000\n");
+    let mut profile = fact(folded("js-to-wasm;caller 9000\njs-to-wasm 1000\n"), facts::OPERATION, "op/1");
     profile.provenance.format = "cpuprofile".into();
     assert_eq!(mechanisms(&profile)[0], (Mechanism::JitInlining, Shown));
 }
@@ -326,10 +343,20 @@ fn codes_are_those_of_the_json() {
 
 #[test]
 fn a_profile_of_something_else_is_told_from_a_blind_one() {
-    let codes = |text: &str| {
-        let report = judge(&explanation(&THIRTY_SEVENTY), &[("s".into(), &folded(text))], &Options::default());
-        report.unwrap().report.warnings.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+    let judged = |profile: &Profile, options: &Options| {
+        let report = judge(&explanation(&THIRTY_SEVENTY), &[("s".into(), profile)], options).unwrap().report;
+        let verdicts: Vec<_> = report.rows.iter().map(|row| row.readings[0].judgement.verdict).collect();
+        (report.warnings.into_iter().map(|warning| warning.code).collect::<Vec<_>>(), verdicts)
     };
-    assert_eq!(codes("main;other 10000\n"), ["nothing-matched"]);
-    assert_eq!(codes("main;other 9999\nmain;b 1\n"), [""; 0]);
+    let nothing = folded("main;other 10000\n");
+    let unmatched = vec!["nothing-matched".to_owned()];
+    assert_eq!(judged(&nothing, &Options::default()), (unmatched.clone(), vec![Verdict::Unresolved; 2]));
+    // Known to be of the operation, by who took it or by its frames, it is blind.
+    let taken_here = fact(nothing.clone(), facts::OPERATION, "op/1");
+    assert_eq!(judged(&taken_here, &Options::default()), (unmatched.clone(), vec![Verdict::Blind; 2]));
+    let main = crate::crosscheck::explanation::FramePattern::Exact("main".into());
+    let scoped = Options { scope: vec![main], ..Options::default() };
+    assert_eq!(judged(&nothing, &scoped), (unmatched, vec![Verdict::Blind; 2]));
+    let (codes, verdicts) = judged(&folded("main;other 9999\nmain;b 1\n"), &Options::default());
+    assert_eq!((codes.len(), verdicts[0]), (0, Verdict::Under));
 }

@@ -3,7 +3,7 @@
 
 use super::{Case, Certainty, Diagnosis, Mechanism, names, shown};
 use crate::crosscheck::budget::{BudgetState, FINE};
-use crate::profile::facts;
+use crate::profile::{FrameKind, SampleClock, facts};
 
 /// Tick rates that Linux kernels are built with.
 const KERNEL_TICKS: [f64; 4] = [100.0, 250.0, 300.0, 1000.0];
@@ -79,8 +79,7 @@ pub(super) fn blocklist(case: &Case) -> Option<Diagnosis> {
 /// there ran before it, with the signal blocked.
 pub(super) fn unblocking(case: &Case) -> Option<f64> {
     let unblocks = |name: &str| name.contains("sigmask") || name.contains("sigprocmask") || name == "[signals blocked]";
-    let weight = case.weight_anywhere(|stack| case.frames(stack).next().is_some_and(|leaf| unblocks(&leaf.function)));
-    let part = super::ratio(weight, case.attribution.total);
+    let part = case.weight_anywhere(|stack| case.frames(stack).next().is_some_and(|leaf| unblocks(&leaf.function)));
     (part > case.margin && case.accused().next().is_some()).then_some(part)
 }
 
@@ -187,17 +186,41 @@ pub(super) fn thread_bias(case: &Case) -> Option<Diagnosis> {
         Some(scope) => scope == "process",
         None => case.made_by(&["pprof-rs"]),
     };
-    if !process_wide || case.profile.threads.len() < 2 || case.accused().next().is_none() {
+    let threads = case.profile.threads.len();
+    let waiting = waiting(case).filter(|part| *part > case.margin);
+    if !process_wide || (threads < 2 && waiting.is_none()) || case.accused().next().is_none() {
         return None;
     }
+    let mut evidence = Vec::new();
+    evidence.extend((threads > 1).then(|| format!("{threads} threads were sampled by one process-wide timer")));
+    evidence.extend(waiting.map(|part| {
+        format!(
+            "{:.0} % of the samples of CPU time are in a call that waits: the time was spent by another thread",
+            part * 100.0
+        )
+    }));
     Some(Diagnosis {
         mechanism: Mechanism::ThreadBias,
-        certainty: Certainty::Fits,
+        certainty: if waiting.is_some() { Certainty::Shown } else { Certainty::Fits },
         message: "one timer counts the CPU time of all threads and interrupts whichever the kernel picks, which \
                   favours some"
             .into(),
-        evidence: vec![format!("{} threads were sampled by one process-wide timer", case.profile.threads.len())],
+        evidence,
         remedy: "use a timer per thread (--sampler own, perf)".into(),
         primitives: names(case.accused().map(|(row, _)| row)),
     })
+}
+
+/// The part of a profile of CPU time whose leaf is in a call that waits, and uses none.
+fn waiting(case: &Case) -> Option<f64> {
+    const WAITS: [&str; 6] =
+        ["futex_wait", "pthread_cond_wait", "pthread_cond_timedwait", "epoll_wait", "nanosleep", "sem_wait"];
+    if case.profile.provenance.clock != SampleClock::Cpu {
+        return None;
+    }
+    let waits = |stack| {
+        let mut leaves = case.frames(stack).filter(|frame| frame.kind != FrameKind::Kernel).take(3);
+        leaves.any(|frame| WAITS.iter().any(|call| frame.function.contains(call)))
+    };
+    Some(case.weight_anywhere(waits))
 }

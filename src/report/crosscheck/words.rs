@@ -21,8 +21,12 @@ pub(super) fn headline(report: &Report) -> String {
         let noun = if many == 1 { "primitive" } else { "primitives" };
         format!(" {} of it is {} {noun}", percent(share, 0), number_word(many))
     });
+    let unmatched = report.warnings.iter().filter(|warning| warning.code == "nothing-matched").count();
     let says = match (summary.misleading.as_slice(), report.samplers.len(), summary.sound.len()) {
         (_, 0, _) => None,
+        ([], 1, _) if unmatched == 1 => {
+            Some("the profile holds no sample in any of its primitives, so it is not judged".to_owned())
+        }
         ([], 1, 1) => Some("the profile agrees".to_owned()),
         ([], all, sound) if all == sound => Some(format!("all {} profiles agree", number_word(all))),
         ([], _, _) => Some("no profile is shown to mislead, and not every row is settled".to_owned()),

@@ -182,23 +182,28 @@ impl Slot {
     }
 
     /// Sets the next deadline, between half a period and one and a half after the last: jitter keeps the
-    /// samples out of step with periodic work. Deadlines are absolute, so late handlers do not lower the rate.
+    /// samples out of step with periodic work. Deadlines that passed while the thread could not be
+    /// interrupted are gone, as if each had come and found it waiting: a timer that started anew after every
+    /// wait would sample a thread more often the more it is made to wait.
     /// [`Next::Soon`] is within one period from now: what is left of an interval on average.
     fn arm(&self, period_ns: u64, now: u64, next: Next) {
-        let mut random = self.random.load(Ordering::Relaxed);
-        // Marsaglia's xorshift64 (2003).
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        self.random.store(random, Ordering::Relaxed);
-        let period = period_ns * self.idle_periods.load(Ordering::Relaxed);
-        let mut interval = random % period.max(1);
+        const MOST_PASSED: u32 = 64;
+        let period = (period_ns * self.idle_periods.load(Ordering::Relaxed)).max(1);
+        let mut interval = self.random() % period;
+        let mut deadline = now + interval;
         if next == Next::Regular {
             interval += period / 2;
-        }
-        let mut deadline = self.deadline_ns.load(Ordering::Relaxed) + interval;
-        if deadline <= now || next == Next::Soon {
-            deadline = now + interval;
+            deadline = self.deadline_ns.load(Ordering::Relaxed) + interval;
+            for _ in 0..MOST_PASSED {
+                if deadline > now {
+                    break;
+                }
+                interval = period / 2 + self.random() % period;
+                deadline += interval;
+            }
+            if deadline <= now {
+                deadline = now + self.random() % period;
+            }
         }
         self.deadline_ns.store(deadline, Ordering::Relaxed);
         self.interval_ns.store(interval, Ordering::Relaxed);
@@ -213,10 +218,19 @@ impl Slot {
         unsafe { libc::timer_settime(timer, libc::TIMER_ABSTIME, &raw const when, std::ptr::null_mut()) };
     }
 
+    /// Marsaglia's xorshift64 (2003).
+    fn random(&self) -> u64 {
+        let mut random = self.random.load(Ordering::Relaxed);
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        self.random.store(random, Ordering::Relaxed);
+        random
+    }
+
     fn sample(&self, session: &Session, context: *const libc::c_void) {
         let (cpu, wall) = (crate::harness::clock::thread_cpu_ns(), super::monotonic_ns());
         let seen = self.seen_cpu_ns.swap(cpu, Ordering::Relaxed).max(self.weighed_cpu_ns.load(Ordering::Relaxed));
-        let mut next = Next::Regular;
         if session.open.load(Ordering::Acquire) {
             // SAFETY: the kernel passed the context to the handler.
             let state = unsafe { State::interrupted(context) };
@@ -233,10 +247,6 @@ impl Slot {
                 // carries it, or every burst of work would be charged to the wait after it.
                 flags |= OFF_CPU;
                 weight = 0;
-                if preempted {
-                    // The thread starts to run now, so its timer starts anew.
-                    next = Next::Soon;
-                }
             } else {
                 self.weighed_cpu_ns.store(cpu, Ordering::Relaxed);
                 // Time carried over from waits does not make a sample late.
@@ -263,7 +273,7 @@ impl Slot {
             session.outside.fetch_add(1, Ordering::Relaxed);
             self.weighed_wall_ns.store(wall, Ordering::Relaxed);
         }
-        self.arm(session.period_ns, wall, next);
+        self.arm(session.period_ns, wall, Next::Regular);
     }
 
     /// Whether the thread gave up the CPU of its own accord since this was asked last.
