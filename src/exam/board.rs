@@ -38,6 +38,9 @@ pub struct Standing {
 /// How the verdicts did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Verdicts {
+    /// Runs of the whole exam: the most that any sampler had of any case.
+    #[serde(default)]
+    pub exam_runs: u64,
     /// Runs of sound samplers.
     pub sound_runs: u64,
     /// Of those, how many were accused: false accusations.
@@ -50,6 +53,13 @@ pub struct Verdicts {
     pub lies: u64,
     /// Of those, how many were accused and their mechanism named.
     pub lies_named: u64,
+}
+
+impl Verdicts {
+    /// Whether no control was accused, and 95 % of the lies at least were named.
+    pub fn hold(&self) -> bool {
+        self.controls_accused == 0 && self.lies_named * 100 >= self.lies * 95
+    }
 }
 
 impl Scoreboard {
@@ -69,6 +79,11 @@ impl Scoreboard {
 
 fn verdicts(outcomes: &[Outcome]) -> Verdicts {
     let mut sums = Verdicts::default();
+    let mut runs: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for outcome in outcomes {
+        *runs.entry((&outcome.case, &outcome.sampler)).or_default() += 1;
+    }
+    sums.exam_runs = runs.into_values().max().unwrap_or(0);
     for outcome in outcomes.iter().filter(|outcome| outcome.skipped.is_none()) {
         if outcome.expected == "sound" {
             sums.sound_runs += 1;
@@ -165,6 +180,9 @@ mod tests {
         let verdicts = &board.verdicts;
         assert_eq!((verdicts.sound_runs, verdicts.falsely_accused, verdicts.control_runs), (2, 1, 2));
         assert_eq!((verdicts.lies, verdicts.lies_named), (1, 1));
+        assert_eq!(verdicts.exam_runs, 2);
+        assert!(!verdicts.hold() && Verdicts { controls_accused: 0, ..verdicts.clone() }.hold());
+        assert!(!Verdicts { controls_accused: 0, lies: 20, lies_named: 18, ..verdicts.clone() }.hold());
         assert_eq!(
             board.samplers[0].sentence,
             "wrong on 1 of 2 cases: inlined pair (70 points); cannot see: tail call"

@@ -4,10 +4,10 @@
 use std::process::{Command, Stdio};
 
 use super::case::{Case, Expectation};
-use super::run::{Outcome, Plan, is_function, score};
+use super::run::{Outcome, Plan, Truth, is_function, score};
 use super::work::Known;
 use crate::crosscheck::diagnose::Mechanism;
-use crate::profile::{Builder, Frame, Profile, SampleClock, StackSample, WeightType};
+use crate::profile::{Builder, Frame, Profile, SampleClock, StackSample, WeightType, facts};
 use crate::workload::Fixture;
 
 /// Its name in the scoreboard.
@@ -47,7 +47,10 @@ pub fn examine(plan: &Plan, mut progress: impl FnMut(&str, &str)) -> Vec<Outcome
                 let mut known = Known::new(case.body);
                 let ran = known.load(0..ITERATIONS * 20).map(|()| known.run());
                 debug_assert!(ran.is_ok(), "loading known work does not fail");
-                let truth: Vec<f64> = (0..case.parts.len()).map(|part| known.truth.share(part)).collect();
+                let truth = Truth {
+                    shares: (0..case.parts.len()).map(|part| known.truth.share(part)).collect(),
+                    iteration_ns: known.truth.whole_ns() as f64 / (ITERATIONS * 20) as f64,
+                };
                 score(plan, case, NAME, &expectation, &truth, &profile)
             }
             Err(why) => Outcome::skipped(case, NAME, &expectation, why),
@@ -109,6 +112,7 @@ fn profile(case: &Case, table: &str) -> Result<Profile, String> {
     provenance.format = "callgrind".to_owned();
     provenance.producer = Some("valgrind".to_owned());
     provenance.clock = SampleClock::Event;
+    provenance.facts.insert(facts::OPERATION.to_owned(), case.name.to_owned());
     Ok(builder.finish())
 }
 

@@ -49,15 +49,22 @@ impl Case {
     /// What is known about a sampler on this case.
     pub fn expectation(&self, sampler: Sampler) -> Expectation {
         let expected = (self.misleads)(sampler);
-        // That unwinder starts at the return address: leaves are charged to their callers in every case.
-        if cfg!(feature = "pprof-frame-pointer") && matches!(sampler, Sampler::Pprof | Sampler::PprofBlocklist) {
-            let mut mechanisms = vec![Mechanism::LeafChargedToCaller, Mechanism::BrokenStacks];
-            if let Expectation::Misleads(others) = expected {
-                mechanisms.extend(others);
-            }
-            return Expectation::Misleads(mechanisms);
+        let pprof = matches!(sampler, Sampler::Pprof | Sampler::PprofBlocklist);
+        let mut mechanisms = match expected {
+            Expectation::Misleads(mechanisms) => mechanisms,
+            // That unwinder starts at the return address: leaves are charged to their callers in every case.
+            Expectation::Sound if cfg!(feature = "pprof-frame-pointer") && pprof => Vec::new(),
+            other => return other,
+        };
+        if cfg!(feature = "pprof-frame-pointer") && pprof {
+            mechanisms.extend([Mechanism::LeafChargedToCaller, Mechanism::BrokenStacks]);
         }
-        expected
+        // Rust keeps no frame pointers unless asked. Where a walk ends at the leaf, what is not seen because it
+        // was inlined or jumped from cannot be told from what the walk does not reach.
+        if sampler == Sampler::PerfFp {
+            mechanisms.push(Mechanism::BrokenStacks);
+        }
+        Expectation::Misleads(mechanisms)
     }
 
     /// Whether no sampler may be accused here.

@@ -85,6 +85,14 @@ pub struct Rate {
     pub skipped: Option<String>,
 }
 
+/// What is known of a case from the run itself.
+pub(super) struct Truth {
+    /// Share of each part.
+    pub(super) shares: Vec<f64>,
+    /// CPU time of one iteration.
+    pub(super) iteration_ns: f64,
+}
+
 /// Errors of this size are a lie that must be found.
 pub const LIE: f64 = 0.10;
 /// A profile of fewer samples is too small to be judged.
@@ -140,6 +148,7 @@ fn one(plan: &Plan, case: &Case, sampler: Sampler) -> Vec<Outcome> {
         Err(error) => return skipped(error.to_string()),
     };
     let truth: Vec<f64> = (0..case.parts.len()).map(|part| known.truth.share(part)).collect();
+    let truth = Truth { shares: truth, iteration_ns: recording.cpu_ns as f64 / recording.iterations.max(1) as f64 };
     let mut outcomes = vec![score(plan, case, sampler.name(), &expectation, &truth, &recording.profile)];
     if let Some(own) = &recording.by_own_address {
         let expectation = match &expectation {
@@ -156,9 +165,10 @@ pub(super) fn score(
     case: &Case,
     sampler: &str,
     expectation: &Expectation,
-    truth: &[f64],
+    truth: &Truth,
     profile: &Profile,
 ) -> Outcome {
+    let (iteration_ns, truth) = (truth.iteration_ns, truth.shares.as_slice());
     let sampled: Vec<f64> = case.parts.iter().map(|part| share(profile, part.function)).collect();
     let mut outcome = Outcome::skipped(case, sampler, expectation, String::new());
     outcome.skipped = None;
@@ -170,7 +180,7 @@ pub(super) fn score(
         outcome.noise = samples.map(|samples| 3.0 * (truth * (1.0 - truth).max(0.0) / samples as f64).sqrt());
     }
     let options = judge::Options { environment: plan.environment.clone(), ..judge::Options::default() };
-    let explanation = explanation(case, truth);
+    let explanation = explanation(case, truth, iteration_ns);
     let verdicts: Vec<String> = match judge(&explanation, &[(sampler.to_owned(), profile)], &options) {
         Ok(judged) => {
             outcome.named = judged.report.samplers[0].diagnoses.iter().map(|diagnosis| diagnosis.mechanism).collect();
@@ -265,10 +275,9 @@ pub(super) fn is_function(name: &str, function: &str) -> bool {
 }
 
 /// What a cross-check would know about the case: its truth, as dose and replay would measure it.
-fn explanation(case: &Case, truth: &[f64]) -> Explanation {
-    const WHOLE_NS: f64 = 1e6;
+fn explanation(case: &Case, truth: &[f64], iteration_ns: f64) -> Explanation {
     let part = |share: f64| {
-        Some(Estimate::with_interval(share * WHOLE_NS, (share - 0.004) * WHOLE_NS, (share + 0.004) * WHOLE_NS))
+        Some(Estimate::with_interval(share, share - 0.004, share + 0.004)).map(|part| part.scaled(iteration_ns))
     };
     let primitives = case.parts.iter().zip(truth).map(|(part_of, share)| Explained {
         primitive: part_of.name.to_owned(),

@@ -41,6 +41,11 @@ impl Truth {
         value
     }
 
+    /// CPU time of the whole, in nanoseconds.
+    pub(super) fn whole_ns(&self) -> u64 {
+        self.whole
+    }
+
     /// The part's share of the whole.
     pub(super) fn share(&self, index: usize) -> f64 {
         self.parts[index] as f64 / self.whole.max(1) as f64

@@ -39,10 +39,91 @@ pub fn text(board: &Scoreboard) -> String {
     }
     out.push('\n');
     out.push_str(&verdict_lines(board));
-    for (case, sampler, why) in skipped(board) {
-        writeln!(out, "skipped: {case}, {sampler}: {why}").expect("writing to a String does not fail");
+    for (what, runs) in skipped(board) {
+        writeln!(out, "skipped: {what}{}", times(runs)).expect("writing to a String does not fail");
     }
     out
+}
+
+/// The scoreboard for a document.
+pub fn markdown(board: &Scoreboard) -> String {
+    let names = samplers(board);
+    let escaped = |text: &str| text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*");
+    let mut out = format!("| points of error | {} |\n|---|{}\n", names.iter().map(|name| escaped(name)).collect::<Vec<_>>().join(" | "), "---:|".repeat(names.len()));
+    for case in cases(board) {
+        let cells: Vec<String> = names.iter().map(|name| escaped(&cell(board, case, name).text)).collect();
+        out.push_str(&format!("| {} | {} |\n", escaped(case), cells.join(" | ")));
+    }
+    out.push_str(
+        "\nThe worst run of each. \\* a lie that was accused and its mechanism named in every run; ! one that was \
+         not, in one run at least; ? a false accusation, in one run at least; in brackets what cannot be seen from \
+         inside the process; — not run.\n\n",
+    );
+    for standing in &board.samplers {
+        out.push_str(&format!("- **{}**: {}.\n", escaped(&standing.sampler), escaped(&standing.sentence)));
+    }
+    out.push_str(&format!("\n{}", rates(board)));
+    out.push_str(&format!("\n{}\n", sentence(board)));
+    let skipped = skipped(board);
+    if !skipped.is_empty() {
+        out.push_str("\nSkipped:\n\n");
+        for (what, runs) in skipped {
+            out.push_str(&format!("- {}{}\n", escaped(&what), times(runs)));
+        }
+    }
+    out
+}
+
+/// The samplers in a few figures, and how far the verdicts can be trusted.
+pub fn summary(board: &Scoreboard) -> String {
+    format!("{}\n{}\n", rates(board), sentence(board))
+}
+
+/// A row a sampler: largest error, and delivered ÷ requested and overhead at each rate.
+fn rates(board: &Scoreboard) -> String {
+    let mut asked: Vec<u32> = board.rates.iter().map(|rate| rate.asked_hz).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let head: String = asked.iter().map(|hz| format!(" {hz} Hz: delivered ÷ asked | overhead |")).collect();
+    let mut out = format!("| sampler | largest error |{head}\n|---|---:|{}\n", "---:|---:|".repeat(asked.len()));
+    for standing in &board.samplers {
+        let error = standing.largest_error.map_or_else(|| "—".to_owned(), |error| format!("{:.1}", error * 100.0));
+        let mut line = format!("| {} | {error} |", standing.sampler.replace('|', "\\|").replace('<', "&lt;"));
+        for hz in &asked {
+            let rate = board.rates.iter().find(|rate| rate.asked_hz == *hz && rate.sampler == standing.sampler);
+            let ratio = rate.and_then(|rate| rate.delivered_hz).map(|delivered| delivered / f64::from(*hz));
+            let overhead = rate.and_then(|rate| rate.overhead).map(|overhead| {
+                let half = overhead.half_width().map_or(String::new(), |half| format!(" ± {:.1}", half * 100.0));
+                format!("{:.1}{half} %", overhead.point * 100.0)
+            });
+            line.push_str(&format!(
+                " {} | {} |",
+                ratio.map_or_else(|| "—".to_owned(), |ratio| format!("{ratio:.2}")),
+                overhead.unwrap_or_else(|| "—".to_owned())
+            ));
+        }
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out
+}
+
+/// How far the verdicts can be trusted, in one paragraph.
+pub fn sentence(board: &Scoreboard) -> String {
+    let verdicts = &board.verdicts;
+    let sound = verdicts.sound_runs - verdicts.control_runs;
+    let others = verdicts.falsely_accused - verdicts.controls_accused;
+    format!(
+        "In {} runs of the exam, {} of {} profiles of the controls and {others} of {sound} other profiles of sound \
+         samplers were accused; of {} planted lies of ten points or more, {} ({:.1} %) were accused with the \
+         mechanism at work named.",
+        verdicts.exam_runs,
+        verdicts.controls_accused,
+        verdicts.control_runs,
+        verdicts.lies,
+        verdicts.lies_named,
+        100.0 * verdicts.lies_named as f64 / verdicts.lies.max(1) as f64,
+    )
 }
 
 /// The scoreboard as a page that opens without a network.
@@ -65,7 +146,7 @@ pub fn html(board: &Scoreboard) -> String {
     let sentences = list(&mut board.samplers.iter().map(|one| format!("{}: {}.", one.sampler, one.sentence)));
     let rates = list(&mut board.rates.iter().map(rate_line));
     let verdicts = list(&mut verdict_lines(board).lines().map(str::to_owned));
-    let skipped = list(&mut skipped(board).map(|(case, sampler, why)| format!("{case}, {sampler}: {why}")));
+    let skipped = list(&mut skipped(board).into_iter().map(|(what, runs)| format!("{what}{}", times(runs))));
     format!(
         r#"<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -118,9 +199,12 @@ fn cell(board: &Scoreboard, case: &str, sampler: &str) -> Cell {
         return Cell { text: "—".to_owned(), class: "none", title: outcome.skipped.clone().unwrap_or_default() };
     };
     let points = format!("{:.1}", error * 100.0);
-    let (text, class) = match (outcome.expected.as_str(), outcome.rightly_named) {
+    let mut runs = board.outcomes.iter().filter(|outcome| outcome.case == case && outcome.sampler == sampler);
+    let unnamed = runs.clone().any(|run| run.rightly_named == Some(false));
+    let named = if unnamed { Some(false) } else { outcome.rightly_named };
+    let (text, class) = match (outcome.expected.as_str(), named) {
         ("invisible", _) => (format!("({points})"), "none"),
-        ("sound", _) if outcome.accused => (format!("{points} ?"), "false"),
+        ("sound", _) if runs.any(|run| run.accused) => (format!("{points} ?"), "false"),
         (_, Some(true)) => (format!("{points} *"), "lie"),
         (_, Some(false)) => (format!("{points} !"), "unnamed"),
         _ if !outcome.lies() => (points, "good"),
@@ -174,11 +258,22 @@ fn verdict_lines(board: &Scoreboard) -> String {
     )
 }
 
-fn skipped(board: &Scoreboard) -> impl Iterator<Item = (&str, &str, &str)> {
-    board
-        .outcomes
-        .iter()
-        .filter_map(|outcome| Some((outcome.case.as_str(), outcome.sampler.as_str(), outcome.skipped.as_deref()?)))
+/// What was skipped and why, and in how many runs. The part of a CPU that was received differs from run to
+/// run; the first is shown.
+fn skipped(board: &Scoreboard) -> Vec<(String, usize)> {
+    let mut skipped: Vec<(&str, &str, &str, usize)> = Vec::new();
+    for outcome in &board.outcomes {
+        let Some(why) = outcome.skipped.as_deref() else { continue };
+        match skipped.iter_mut().find(|one| one.0 == outcome.case && one.1 == outcome.sampler) {
+            Some(known) => known.3 += 1,
+            None => skipped.push((&outcome.case, &outcome.sampler, why, 1)),
+        }
+    }
+    skipped.into_iter().map(|(case, sampler, why, runs)| (format!("{case}, {sampler}: {why}"), runs)).collect()
+}
+
+fn times(runs: usize) -> String {
+    if runs == 1 { String::new() } else { format!(" ({runs} runs)") }
 }
 
 fn samplers(board: &Scoreboard) -> Vec<&str> {
@@ -227,6 +322,9 @@ mod tests {
         for expected in ["1.2", "50.0 *", "50.0 !", "2.0 ?", "1 of 2 accused"] {
             assert!(text.contains(expected), "{expected} in {text}");
         }
+        let table = markdown(&board);
+        assert!(table.contains("| b | 50.0 \\* |") && table.contains("1 (50.0 %) were accused"), "{table}");
+        assert!(!table.contains("s<b>"));
         let page = html(&board);
         assert!(page.contains("s&lt;b&gt;") && !page.contains("s<b>"));
     }

@@ -23,7 +23,8 @@ pub(super) fn inlined_merged(case: &Case) -> Option<Diagnosis> {
     }
     // What the caller has too much of has another cause, which is seen.
     let walk_ends_early = super::unwinding::truncated(case).or_else(|| super::unwinding::broken_stacks(case));
-    if into_caller && (walk_ends_early.is_some() || super::timer::unblocking(case).is_some()) {
+    let mistimed = super::timer::unblocking(case).or_else(|| super::timer::waiting(case));
+    if into_caller && (walk_ends_early.is_some() || mistimed.is_some()) {
         return None;
     }
     let certainty = match chain {

@@ -108,9 +108,15 @@ pub(super) fn samples_lost(case: &Case) -> Option<Diagnosis> {
         certainty: if counted || masked.is_some() { Certainty::Shown } else { Certainty::Fits },
         message: "samples are missing, and what ran while they were is not in any share".into(),
         evidence,
-        remedy: "look for code that blocks the signal, a lock held by the unwinder, or a full buffer; use --sampler \
-                 own, which weights each sample by the CPU time since the last"
-            .into(),
+        remedy: if case.profile.provenance.format == "own" {
+            "its shares are weighted by CPU time and stand; take a quieter machine or a lower rate where their width \
+             matters"
+                .into()
+        } else {
+            "look for code that blocks the signal, a lock held by the unwinder, or a full buffer; use --sampler own, \
+             which weights each sample by the CPU time since the last"
+                .into()
+        },
         primitives: names(case.short().iter().map(|(_, row, _)| *row)),
     })
 }
@@ -126,7 +132,9 @@ pub(super) fn lockstep(case: &Case) -> Option<Diagnosis> {
     evidence.extend(
         period.map(|period| format!("the operation takes {:.2} ms, {:.2} of that step", period / 1e6, period / step)),
     );
-    let worst = case.accused().filter_map(|(row, reading)| Some((row, run_length(case, reading)?)));
+    // A share of nothing or all is one run, whatever the reason.
+    let partly = case.accused().filter(|(_, reading)| (0.02..0.98).contains(&reading.sampled.point));
+    let worst = partly.filter_map(|(row, reading)| Some((row, run_length(case, reading)?)));
     let runs = worst.filter(|(_, runs)| *runs > 8.0).max_by(|a, b| a.1.total_cmp(&b.1));
     evidence.extend(runs.map(|(row, runs)| {
         format!("{} comes in runs: its samples are worth one in {runs:.0} independent ones", row.primitive)
@@ -187,7 +195,7 @@ pub(super) fn thread_bias(case: &Case) -> Option<Diagnosis> {
         None => case.made_by(&["pprof-rs"]),
     };
     let threads = case.profile.threads.len();
-    let waiting = waiting(case).filter(|part| *part > case.margin);
+    let waiting = waiting(case);
     if !process_wide || (threads < 2 && waiting.is_none()) || case.accused().next().is_none() {
         return None;
     }
@@ -211,8 +219,9 @@ pub(super) fn thread_bias(case: &Case) -> Option<Diagnosis> {
     })
 }
 
-/// The part of a profile of CPU time whose leaf is in a call that waits, and uses none.
-fn waiting(case: &Case) -> Option<f64> {
+/// The part of a profile of CPU time whose leaf is in a call that waits and uses none, where there is any to
+/// speak of.
+pub(super) fn waiting(case: &Case) -> Option<f64> {
     const WAITS: [&str; 6] =
         ["futex_wait", "pthread_cond_wait", "pthread_cond_timedwait", "epoll_wait", "nanosleep", "sem_wait"];
     if case.profile.provenance.clock != SampleClock::Cpu {
@@ -222,5 +231,5 @@ fn waiting(case: &Case) -> Option<f64> {
         let mut leaves = case.frames(stack).filter(|frame| frame.kind != FrameKind::Kernel).take(3);
         leaves.any(|frame| WAITS.iter().any(|call| frame.function.contains(call)))
     };
-    Some(case.weight_anywhere(waits))
+    Some(case.weight_anywhere(waits)).filter(|part| *part > case.margin)
 }

@@ -138,11 +138,20 @@ pub(super) fn broken_stacks(case: &Case) -> Option<Diagnosis> {
     }
     let root = common_root(case)?;
     let elsewhere = case.weight_anywhere(|stack| root_of(case, stack) != root);
+    // The sampler may know the frame that all stacks must reach.
+    let noted = case.profile.notes.iter().filter(|note| note.code == "outside-marker").map(|note| note.count as f64).sum();
+    let noted = ratio(noted, case.profile.samples.len() as f64);
     let several_threads = case.profile.threads.len() > 1;
-    if elsewhere < case.margin || several_threads {
+    if elsewhere.max(noted) < case.margin || several_threads {
         return None;
     }
-    let mut evidence = vec![format!("{:.1} % of the weight is on stacks that do not reach {root}", elsewhere * 100.0)];
+    let mut evidence = Vec::new();
+    if elsewhere >= case.margin {
+        evidence.push(format!("{:.1} % of the weight is on stacks that do not reach {root}", elsewhere * 100.0));
+    }
+    if noted >= case.margin {
+        evidence.push(format!("{:.1} % of the samples do not reach the function that ran it all", noted * 100.0));
+    }
     evidence.extend(case.fact(facts::UNWINDER).map(|unwinder| format!("unwinder: {unwinder}")));
     Some(Diagnosis {
         mechanism: Mechanism::BrokenStacks,

@@ -8,6 +8,8 @@
 mod handler;
 mod ring;
 mod stacks;
+#[cfg(test)]
+mod under_test;
 mod unwind;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
