@@ -51,6 +51,10 @@ fn the_jdk_computes_what_native_computes() {
     agrees(&table, "jvm", 11);
     let bytes = cells(&table, "jvm")[0]["bytes_per_op"].as_f64().unwrap();
     assert!(bytes > 0.0, "the JDK's X25519 allocates");
+    // Long enough to be timed one by one, so it has the tails of a distribution, however busy the machine is.
+    let dh = cells(&table, "jvm").into_iter().find(|cell| cell["name"] == "x25519_dh").unwrap();
+    let quantile = |name: &str| dh[name]["point"].as_f64().unwrap();
+    assert!(quantile("p50_ns") <= quantile("p90_ns") && quantile("p90_ns") <= quantile("p99_ns"), "{dh}");
 }
 
 #[test]

@@ -200,11 +200,13 @@ class Measure {
                 throw new IllegalStateException(error);
             }
         };
-        Warm warm = warmUp(body, 5_000_000_000L);
+        // Who asks for little time has little patience; `warm_stable` says whether it was enough.
+        long patience = Math.max(1_000_000_000L, Math.min(5_000_000_000L, 25 * budgetNs));
+        Warm warm = warmUp(body, patience);
         // An interval below 100 µs would hold too much of the clock, which costs about a microsecond a window here.
         if (warm.medianNs < 100_000) {
             batch[0] = (int) Math.min(held.length, 1 + 1_000_000 / warm.medianNs);
-            Warm again = warmUp(body, 2_000_000_000L);
+            Warm again = warmUp(body, patience / 2);
             warm.stable = again.stable;
             warm.quanta += again.quanta;
             warm.iterations += again.iterations * batch[0];

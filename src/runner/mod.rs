@@ -132,7 +132,7 @@ fn source_folder(name: &str) -> Option<PathBuf> {
         .and_then(|folder| folder.canonicalize().ok())
 }
 
-/// The page's folder with its wasm kernel, built where it is not there yet.
+/// The page's folder with its wasm kernel, built where it is not there yet; the one that every engine runs.
 fn page_with_kernel() -> Result<PathBuf, RunnerError> {
     let missing = |what: &str, install: &str| RunnerError::Missing { what: what.into(), install: install.into() };
     let www =
@@ -142,7 +142,7 @@ fn page_with_kernel() -> Result<PathBuf, RunnerError> {
         let root = www.parent().unwrap_or(Path::new("."));
         let built = Command::new("cargo")
             .current_dir(root)
-            .args(["run", "--quiet", "-p", "web-build", "kernel-plain", "kernel-wide"])
+            .args(["run", "--quiet", "-p", "web-build", "kernel-plain"])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .output();

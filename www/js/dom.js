@@ -49,6 +49,11 @@ export function column(text, attributes = {}) {
   return el('th', { scope: 'col', ...attributes }, text);
 }
 
+/** A row's name that a narrow screen may break after `_` and `/`, and nowhere else. */
+export function breakable(name) {
+  return name.split(/(?<=[_/])/).flatMap((part, at) => (at ? [el('wbr'), part] : [part]));
+}
+
 /** A function that draws at the next frame, however often it is called before. */
 export function oncePerFrame(draw) {
   let drawing = false;

@@ -2,7 +2,7 @@
 // beside native code as recorded.
 
 import { controls } from './controls.js';
-import { column, el, fill, table } from './dom.js';
+import { breakable, column, el, fill, table } from './dom.js';
 import { flavours, FLAVOURS } from './engine.js';
 import { interval, plusMinus, time, times } from './format.js';
 import { ask } from './runner.js';
@@ -77,7 +77,7 @@ export function familiesView() {
             el(
               'tr',
               {},
-              el('th', { scope: 'row', text: name.split('/').slice(1).join('/') }),
+              el('th', { scope: 'row' }, ...breakable(name.split('/').slice(1).join('/'))),
               cell(here(name)),
               ...(recorded ? [cell(native(name)), el('td', { text: here(name) && native(name) ? times(here(name).point / native(name).point) : '' })] : []),
             ),

@@ -2,7 +2,7 @@
 
 import { isNoisy, noiseNotice } from './badges.js';
 import { controls } from './controls.js';
-import { column, el, fill, oncePerFrame, table } from './dom.js';
+import { breakable, column, el, fill, oncePerFrame, table } from './dom.js';
 import { interval, percent, plusMinus, time } from './format.js';
 import { ask } from './runner.js';
 
@@ -104,7 +104,7 @@ function cell(estimate) {
 }
 
 function line(name, operation) {
-  if (!operation) return el('tr', {}, el('th', { scope: 'row', text: name }), ...Array.from({ length: 6 }, () => el('td', { class: 'pending', text: '' })));
+  if (!operation) return el('tr', {}, el('th', { scope: 'row' }, ...breakable(name)), ...Array.from({ length: 6 }, () => el('td', { class: 'pending', text: '' })));
   const predicted = predictionOf(operation.parts);
   const measured = operation.measured;
   const both = predicted && measured?.p50;
@@ -112,7 +112,7 @@ function line(name, operation) {
   return el(
     'tr',
     {},
-    el('th', { scope: 'row' }, name, measured?.error ? el('span', { class: 'fine mark bad', text: measured.error }) : null),
+    el('th', { scope: 'row' }, ...breakable(name), measured?.error ? el('span', { class: 'fine mark bad', text: measured.error }) : null),
     operation.parts.some((part) => part.alone) ? cell(predicted) : el('td', { class: 'pending', text: '—', title: 'nothing in it is behind a boundary' }),
     cell(measured?.p50),
     el('td', { text: both ? time(measured.p50.point - predicted.point) : '' }),
