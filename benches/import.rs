@@ -1,11 +1,12 @@
-//! How fast profiles are read, beside inferno, in one run, on one thread, in thread CPU time.
+//! How fast profiles are read, beside inferno, in one run, on one thread, in thread CPU time; and in how much memory.
 //!
-//! `cargo bench --bench import` prints the table of docs/FORMATS.md. `IMPORT_MIB` sets the size of the inputs
-//! (default 64). With a path as argument, that JFR file is read and timed instead:
-//! `cargo bench --bench import -- recording.jfr`.
+//! `cargo bench --bench import` prints the first table of docs/FORMATS.md. `IMPORT_MIB` sets the size of the inputs
+//! (default 64). With `--memory`, inputs of that size are read as streams, and the most memory that the process held is
+//! printed. With a path as argument, that JFR file is read and timed instead: `cargo bench --bench import -- recording.jfr`.
 
 use std::fmt::Write;
 use std::hint::black_box;
+use std::io::Read;
 
 use countercheck::harness::clock::thread_cpu_ns;
 use countercheck::import::profile::{Options, read};
@@ -14,6 +15,10 @@ use countercheck::import::profile::{Options, read};
 const TURNS: usize = 3;
 
 fn main() {
+    let mib = std::env::var("IMPORT_MIB").ok().and_then(|text| text.parse::<usize>().ok()).unwrap_or(64);
+    if std::env::args().any(|argument| argument == "--memory") {
+        return memory(mib);
+    }
     let path = std::env::args().skip(1).find(|argument| !argument.starts_with("--"));
     if let Some(path) = path {
         let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -21,17 +26,16 @@ fn main() {
         println!("{path}: {} MiB, {samples} samples, {:.0} ms of CPU time", bytes.len() >> 20, ns / 1e6);
         return;
     }
-    let mib = std::env::var("IMPORT_MIB").ok().and_then(|text| text.parse::<usize>().ok()).unwrap_or(64);
     println!("{mib} MiB each, thread CPU time, fastest of {TURNS}\n");
     println!("{:<12} {:>14} {:>14} {:>7}", "input", "countercheck", "inferno", "ratio");
-    let script = perf_script(mib << 20);
+    let script = Generator::new(perf_sample).text(mib << 20);
     compare("perf script", script.as_bytes(), || {
         use inferno::collapse::Collapse;
         let mut folder = inferno::collapse::perf::Folder::default();
         folder.collapse(script.as_bytes(), std::io::sink()).expect("inferno collapses");
     });
     drop(script);
-    let folded = folded(mib << 20);
+    let folded = Generator::new(folded_line).text(mib << 20);
     compare("folded", folded.as_bytes(), || {
         let mut options = inferno::flamegraph::Options::default();
         // Narrower frames are not drawn: what remains is reading and merging.
@@ -79,45 +83,90 @@ fn stack(numbers: &mut Numbers) -> Vec<u64> {
     (0..depth).map(|level| level * 75 + numbers.below(if level < 6 { 2 } else { 5 })).collect()
 }
 
-fn perf_script(size: usize) -> String {
-    let mut numbers = Numbers(1);
-    let mut text = String::with_capacity(size + 8192);
-    let names: Vec<String> = (0..3100).map(function).collect();
-    let mut time = 1_000_000u64;
-    while text.len() < size {
-        time += 1 + numbers.below(2000);
-        let (thread, cpu) = (4000 + numbers.below(8), numbers.below(4));
-        let _ = writeln!(
-            text,
-            "worker {thread}/{thread} [{cpu:03}] {}.{:06}: 1001001 cpu-clock:u: ",
-            time / 1_000_000,
-            time % 1_000_000
-        );
-        for id in stack(&mut numbers).into_iter().rev() {
-            let offset = numbers.below(24) * 4;
-            let _ = writeln!(
-                text,
-                "\t{:16x} {}+0x{offset:x} (/usr/lib/program/libwork.so.1)",
-                0x7f00_0000 + id * 256 + offset,
-                names[id as usize]
-            );
-        }
-        text.push('\n');
-    }
-    text
+/// Writes one sample after the other; almost every stack differs from all others, which is the worst case.
+struct Generator {
+    write: fn(&mut Generator, &mut String),
+    numbers: Numbers,
+    names: Vec<String>,
+    time: u64,
 }
 
-fn folded(size: usize) -> String {
-    let mut numbers = Numbers(2);
-    let mut text = String::with_capacity(size + 8192);
-    let names: Vec<String> = (0..3100).map(function).collect();
-    while text.len() < size {
-        text.push_str("worker");
-        for id in stack(&mut numbers) {
-            text.push(';');
-            text.push_str(&names[id as usize]);
-        }
-        let _ = writeln!(text, " {}", 1 + numbers.below(50));
+impl Generator {
+    fn new(write: fn(&mut Generator, &mut String)) -> Self {
+        Generator { write, numbers: Numbers(1), names: (0..3100).map(function).collect(), time: 1_000_000 }
     }
-    text
+
+    fn text(mut self, size: usize) -> String {
+        let mut text = String::with_capacity(size + 8192);
+        while text.len() < size {
+            (self.write)(&mut self, &mut text);
+        }
+        text
+    }
+}
+
+fn perf_sample(generator: &mut Generator, text: &mut String) {
+    let numbers = &mut generator.numbers;
+    generator.time += 1 + numbers.below(2000);
+    let (thread, cpu) = (4000 + numbers.below(8), numbers.below(4));
+    let (seconds, micros) = (generator.time / 1_000_000, generator.time % 1_000_000);
+    let _ = writeln!(text, "worker {thread}/{thread} [{cpu:03}] {seconds}.{micros:06}: 1001001 cpu-clock:u: ");
+    for id in stack(numbers).into_iter().rev() {
+        let (name, offset) = (&generator.names[id as usize], numbers.below(24) * 4);
+        let address = 0x7f00_0000 + id * 256 + offset;
+        let _ = writeln!(text, "\t{address:16x} {name}+0x{offset:x} (/usr/lib/program/libwork.so.1)");
+    }
+    text.push('\n');
+}
+
+fn folded_line(generator: &mut Generator, text: &mut String) {
+    text.push_str("worker");
+    for id in stack(&mut generator.numbers) {
+        text.push(';');
+        text.push_str(&generator.names[id as usize]);
+    }
+    let _ = writeln!(text, " {}", 1 + generator.numbers.below(50));
+}
+
+/// What a generator writes, up to a number of bytes, without ever holding all of it.
+struct Stream {
+    generator: Generator,
+    left: usize,
+    pending: String,
+    at: usize,
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.at == self.pending.len() {
+            self.pending.clear();
+            self.at = 0;
+            if self.left == 0 {
+                return Ok(0);
+            }
+            (self.generator.write)(&mut self.generator, &mut self.pending);
+            self.left = self.left.saturating_sub(self.pending.len());
+        }
+        let length = buffer.len().min(self.pending.len() - self.at);
+        buffer[..length].copy_from_slice(&self.pending.as_bytes()[self.at..self.at + length]);
+        self.at += length;
+        Ok(length)
+    }
+}
+
+/// Reads a stream of each format and prints the most memory that the process held meanwhile.
+fn memory(mib: usize) {
+    println!("{mib} MiB each, read as a stream\n");
+    println!("{:<12} {:>16} {:>10}", "input", "distinct stacks", "memory");
+    for (name, write) in [("perf script", perf_sample as fn(&mut Generator, &mut String)), ("folded", folded_line)] {
+        // Linux forgets the highest mark at the word 5.
+        let forgotten = std::fs::write("/proc/self/clear_refs", "5").is_ok();
+        let stream = Stream { generator: Generator::new(write), left: mib << 20, pending: String::new(), at: 0 };
+        let profile = read(stream, &Options::default()).expect("generated input is valid");
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let highest = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+        let highest = highest.and_then(|kib| kib.trim().parse::<u64>().ok()).filter(|_| forgotten);
+        let highest = highest.map_or("not known here".to_owned(), |kib| format!("{} MiB", kib >> 10));
+        println!("{name:<12} {:>16} {highest:>10}", profile.samples.len());
+    }
 }

@@ -266,7 +266,7 @@ impl Profile {
 pub struct Builder {
     profile: Profile,
     frame_ids: FxHashMap<Frame, FrameId>,
-    stack_ids: FxHashMap<(Option<StackId>, FrameId), StackId>,
+    branches: FxHashMap<u64, StackId>,
     thread_ids: FxHashMap<String, ThreadId>,
     note_ids: FxHashMap<String, usize>,
     cached: FxHashMap<Box<[u8]>, FrameId>,
@@ -300,11 +300,22 @@ impl Builder {
     }
 
     /// The index of the stack in which `parent` calls `frame`.
+    ///
+    /// A new stack's frames are stored one behind the other: of each parent the first child lies right behind it, and
+    /// is found without a look-up. Only the further children need one.
     pub fn stack(&mut self, parent: Option<StackId>, frame: FrameId) -> StackId {
-        *self.stack_ids.entry((parent, frame)).or_insert_with(|| {
-            let id = StackId(self.profile.stacks.len() as u32);
-            self.profile.stacks.push(Stack { parent, frame });
-            id
+        let stack = Stack { parent, frame };
+        let end = self.profile.stacks.len();
+        let behind = parent.map_or(0, |parent| parent.0 as usize + 1);
+        if behind == end || self.profile.stacks[behind] == stack {
+            if behind == end {
+                self.profile.stacks.push(stack);
+            }
+            return StackId(behind as u32);
+        }
+        *self.branches.entry((behind as u64) << 32 | u64::from(frame.0)).or_insert_with(|| {
+            self.profile.stacks.push(stack);
+            StackId(end as u32)
         })
     }
 

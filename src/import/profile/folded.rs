@@ -7,7 +7,7 @@ use super::{Format, Options};
 use crate::import::Detection;
 use crate::import::error::{ImportError, Position, excerpt};
 use crate::import::input::Input;
-use crate::profile::{Builder, Frame, FrameId, FrameKind, Profile, SampleClock, StackSample, WeightType};
+use crate::profile::{Builder, Frame, FrameId, FrameKind, Profile, SampleClock, StackId, StackSample, WeightType};
 
 const NAME: &str = "folded";
 
@@ -144,7 +144,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
         let message = "every line ends in two numbers: read as a differential file with the weights before and after";
         builder.note("differential", message, 1);
     }
-    let mut stack = Vec::new();
+    let mut previous = Previous::default();
     let (mut good, mut bad, mut fractions) = (0u64, 0u64, 0u64);
     let mut first_bad: Option<(u64, String)> = None;
     let (mut counted, mut smallest) = (0u64, u64::MAX);
@@ -172,12 +172,6 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
             }
         };
         good += 1;
-        stack.clear();
-        let mut from = 0;
-        for end in memchr::memchr_iter(b';', frames).chain([frames.len()]) {
-            stack.push(frame(&mut builder, &frames[from..end]));
-            from = end + 1;
-        }
         let count = match number {
             Number::Whole(count) if whole && !differential => Some(count),
             _ => None,
@@ -187,7 +181,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
             smallest = smallest.min(count);
         }
         fractions += u64::from(whole && matches!(number, Number::Other(_)));
-        let stack = builder.stack_of(stack.iter().copied());
+        let stack = previous.next(&mut builder, frames);
         let weights = before.map(Number::value).into_iter().chain([number.value()]).collect();
         builder.sample(StackSample { stack, thread: None, time_ns: None, count, weights });
     }
@@ -221,6 +215,50 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
         builder.note("unit-unstated", message, good);
     }
     Ok(builder.finish())
+}
+
+/// The line before and its stacks: folded files are mostly sorted, so that a line repeats the beginning of the last.
+#[derive(Default)]
+struct Previous {
+    line: Vec<u8>,
+    /// Of each frame its end in the line, and the stack that ends with it.
+    stacks: Vec<(usize, StackId)>,
+}
+
+impl Previous {
+    /// The stack of a line's frames.
+    fn next(&mut self, builder: &mut Builder, frames: &[u8]) -> Option<StackId> {
+        let common = common_prefix(&self.line, frames);
+        // A frame is shared where both lines have it to its end.
+        let ends = |end: usize, line: &[u8]| line.get(end).is_none_or(|byte| *byte == b';');
+        let shared = |end: usize| end <= common && ends(end, frames) && ends(end, &self.line);
+        let kept = self.stacks.iter().take_while(|(end, _)| shared(*end)).count();
+        self.stacks.truncate(kept);
+        let (start, mut stack) = match self.stacks.last() {
+            Some((end, stack)) => (end + 1, Some(*stack)),
+            None => (0, None),
+        };
+        if let Some(rest) = frames.get(start..) {
+            let mut from = start;
+            for end in memchr::memchr_iter(b';', rest).map(|at| start + at).chain([frames.len()]) {
+                let id = frame(builder, &frames[from..end]);
+                let deeper = builder.stack(stack, id);
+                self.stacks.push((end, deeper));
+                stack = Some(deeper);
+                from = end + 1;
+            }
+        }
+        self.line.clear();
+        self.line.extend_from_slice(frames);
+        stack
+    }
+}
+
+/// How many bytes two lines have in common at their beginning.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    const BLOCK: usize = 32;
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count() * BLOCK;
+    blocks + a[blocks..].iter().zip(&b[blocks..]).take_while(|(a, b)| a == b).count()
 }
 
 fn frame(builder: &mut Builder, name: &[u8]) -> FrameId {

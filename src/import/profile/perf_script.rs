@@ -4,7 +4,12 @@
 //! digits, colons and brackets. Each event type becomes a weight type of its own: cycles and instructions
 //! have no common sum. The weight is the period; the number of samples is kept beside it.
 
+mod header;
+
 use rustc_hash::FxHashMap;
+
+pub(super) use header::base_event;
+use header::{Header, parse_header};
 
 use super::symbol;
 use super::{Format, Options, facts_of_event};
@@ -18,145 +23,10 @@ const EXPECTED: &str = "`comm pid [cpu] time: period event:`, or a frame `addres
 
 pub(super) const FORMAT: Format = Format { name: NAME, description: "the text of perf script", detect, read };
 
-/// The fields of a header line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Header<'a> {
-    comm: &'a [u8],
-    pid: &'a [u8],
-    time_ns: Option<u64>,
-    period: Option<u64>,
-    event: &'a [u8],
-    rest: &'a [u8],
-}
-
-fn parse_header(line: &[u8]) -> Option<Header<'_>> {
-    let line = line.trim_ascii_end();
-    let mut tokens = Tokens { line, at: 0 };
-    while let Some((start, end)) = tokens.next() {
-        if let Some(time_ns) = parse_time(&line[start..end])
-            && let Some((period, event, rest)) = parse_event(line, end)
-        {
-            let (comm, pid) = split_comm(&line[..start]);
-            return Some(Header { comm, pid, time_ns: Some(time_ns), period, event, rest });
-        }
-    }
-    // Without a time, the first number that leaves `[cpu]? period? event:` behind it is the pid.
-    let mut tokens = Tokens { line, at: 0 };
-    while let Some((start, end)) = tokens.next() {
-        if !is_pid(&line[start..end]) || start == 0 {
-            continue;
-        }
-        let mut ahead = Tokens { line, at: end };
-        let from = match ahead.next() {
-            Some((cpu, after)) if is_cpu(&line[cpu..after]) => after,
-            _ => end,
-        };
-        if let Some((period, event, rest)) = parse_event(line, from) {
-            let (comm, pid) = (line[..start].trim_ascii(), &line[start..end]);
-            return Some(Header { comm, pid, time_ns: None, period, event, rest });
-        }
-    }
-    None
-}
-
-struct Tokens<'a> {
-    line: &'a [u8],
-    at: usize,
-}
-
-impl Tokens<'_> {
-    fn next(&mut self) -> Option<(usize, usize)> {
-        let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-        let start = self.at + self.line[self.at..].iter().position(|byte| !is_blank(byte))?;
-        let end = self.line[start..].iter().position(is_blank).map_or(self.line.len(), |length| start + length);
-        self.at = end;
-        Some((start, end))
-    }
-}
-
-/// `1301.733789:` in nanoseconds.
-fn parse_time(token: &[u8]) -> Option<u64> {
-    let token = token.strip_suffix(b":")?;
-    let point = memchr::memchr(b'.', token)?;
-    let seconds = parse_number(&token[..point])?;
-    let fraction = &token[point + 1..];
-    let scale = 10u64.checked_pow(9u32.checked_sub(fraction.len() as u32)?)?;
-    seconds.checked_mul(1_000_000_000)?.checked_add(parse_number(fraction)? * scale)
-}
-
-fn parse_number(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() || digits.len() > 19 || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    Some(digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')))
-}
-
-/// The period, the event and what follows it on the line.
-fn parse_event(line: &[u8], from: usize) -> Option<(Option<u64>, &[u8], &[u8])> {
-    let mut tokens = Tokens { line, at: from };
-    let (mut start, mut end) = tokens.next()?;
-    let period = parse_number(&line[start..end]);
-    if period.is_some() {
-        (start, end) = tokens.next()?;
-    }
-    let event = line[start..end].strip_suffix(b":")?;
-    let is_event = !event.is_empty() && !event[0].is_ascii_digit() && parse_number(event).is_none();
-    is_event.then(|| (period, event, line[end..].trim_ascii()))
-}
-
-/// What precedes the time: the thread's name, then its pid, perhaps a CPU and flags.
-fn split_comm(prefix: &[u8]) -> (&[u8], &[u8]) {
-    let mut text = prefix.trim_ascii();
-    for allowed in [true, true, false] {
-        let start = memchr::memrchr2(b' ', b'\t', text).map_or(0, |blank| blank + 1);
-        let last = &text[start..];
-        if is_pid(last) {
-            return (text[..start].trim_ascii(), last);
-        }
-        // `[001]`, or flags such as `d.h1.`, stand between the pid and the time.
-        let is_flags = last.len() <= 6 && last.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
-        if !allowed || start == 0 || !(is_cpu(last) || is_flags) {
-            break;
-        }
-        text = text[..start].trim_ascii();
-    }
-    (prefix.trim_ascii(), b"")
-}
-
-fn is_cpu(token: &[u8]) -> bool {
-    token.len() > 2
-        && token[0] == b'['
-        && token[token.len() - 1] == b']'
-        && token[1..token.len() - 1].iter().all(u8::is_ascii_digit)
-}
-
-fn is_pid(token: &[u8]) -> bool {
-    let mut parts = token.splitn(2, |byte| *byte == b'/');
-    // -1 is a thread that perf lost track of.
-    let number = |part: &[u8]| part == b"-1" || parse_number(part).is_some();
-    parts.next().is_some_and(number) && parts.next().is_none_or(number)
-}
-
-/// The event without modifiers and without the name of a hybrid processor's unit.
-pub(super) fn base_event(event: &str) -> &str {
-    let modifiers = |text: &str| !text.is_empty() && text.chars().all(|letter| "ukhHGIpPSDWeb".contains(letter));
-    let event = match event.rsplit_once(':') {
-        Some((base, tail)) if !base.is_empty() && modifiers(tail) => base,
-        _ => event,
-    };
-    for unit in ["cpu_core/", "cpu_atom/", "cpu/"] {
-        if let Some((inner, tail)) = event.strip_prefix(unit).and_then(|rest| rest.split_once('/'))
-            && (tail.is_empty() || modifiers(tail))
-            && !inner.contains('=')
-        {
-            return inner;
-        }
-    }
-    event
-}
-
 /// What a line below a header is.
 enum Below {
+    /// One frame, as mostly.
+    Frame(FrameId),
     /// Frames, leaf first; a range of `Reader::frames_of_lines`.
     Frames(std::ops::Range<usize>),
     /// Inlined into the next physical frame; an index of `Reader::inlined`.
@@ -182,6 +52,7 @@ struct Reader {
     threads: FxHashMap<Box<[u8]>, ThreadId>,
     thread_key: Vec<u8>,
     lines: FxHashMap<Box<[u8]>, Below>,
+    line_key: Vec<u8>,
     frames_of_lines: Vec<FrameId>,
     inlined: Vec<Frame>,
     current: Option<Current>,
@@ -221,6 +92,21 @@ fn looks_like_frame(line: &[u8]) -> bool {
     symbol::parse_hex(address).is_some() || line.ends_with(b")")
 }
 
+/// The length of the address that begins a line below a header; 0 where none does.
+fn address_of(line: &[u8]) -> usize {
+    let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(line.len());
+    if end < line.len() && symbol::parse_hex(&line[..end]).is_some() { end } else { 0 }
+}
+
+/// What all lines of one function and module have in common: the line without the offset in the function. A key that
+/// keeps its offset is as right, and merely met less often.
+fn key_of_line(text: &[u8], key: &mut Vec<u8>) {
+    let module = memchr::memrchr(b'(', text).filter(|open| *open > 0 && text[open - 1] == b' ').map(|open| open - 1);
+    let (name, module) = text.split_at(module.unwrap_or(text.len()));
+    key.extend_from_slice(symbol::strip_offset(name));
+    key.extend_from_slice(module);
+}
+
 fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     let mut reader = Reader {
         builder: Builder::new(Vec::new()),
@@ -229,6 +115,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
         threads: FxHashMap::default(),
         thread_key: Vec::new(),
         lines: FxHashMap::default(),
+        line_key: Vec::new(),
         frames_of_lines: Vec::new(),
         inlined: Vec::new(),
         current: None,
@@ -328,10 +215,17 @@ impl Reader {
 
     /// A line below a header: a frame, an inlined frame, or the source line of the frame above.
     fn below(&mut self, line: &[u8]) {
-        let address = memchr::memchr2(b' ', b'\t', line).unwrap_or(line.len());
-        let has_address = address < line.len() && symbol::parse_hex(&line[..address]).is_some();
-        let text = if has_address { line[address..].trim_ascii_start() } else { line };
-        match self.lines.get(text) {
+        let address = address_of(line);
+        let text = line[address..].trim_ascii_start();
+        self.line_key.clear();
+        key_of_line(text, &mut self.line_key);
+        match self.lines.get(self.line_key.as_slice()) {
+            Some(Below::Frame(frame)) => {
+                let frame = *frame;
+                self.end_inlined(frame);
+                self.frames.push(frame);
+                return;
+            }
             Some(Below::Frames(range)) => {
                 let range = range.clone();
                 self.end_inlined(self.frames_of_lines[range.start]);
@@ -349,6 +243,7 @@ impl Reader {
             }
             None => {}
         }
+        let has_address = address > 0;
         if !text.ends_with(b")") {
             if !has_address && self.source_line(text) {
                 return;
@@ -367,7 +262,7 @@ impl Reader {
         if parsed.inlined {
             let frame = Frame { function: parsed.function, kind: FrameKind::Inlined, ..Frame::default() };
             if self.pending.len() < 10_000 {
-                self.lines.insert(text.into(), Below::Inlined(self.inlined.len()));
+                self.lines.insert(self.line_key.as_slice().into(), Below::Inlined(self.inlined.len()));
                 self.inlined.push(frame.clone());
             }
             self.pending.push(frame);
@@ -393,11 +288,21 @@ impl Reader {
         }
         self.end_inlined(self.frames_of_lines[start]);
         self.frames.extend_from_slice(&self.frames_of_lines[start..]);
-        self.lines.insert(text.into(), Below::Frames(start..self.frames_of_lines.len()));
+        let below = match self.frames_of_lines[start..] {
+            [frame] => {
+                self.frames_of_lines.truncate(start);
+                Below::Frame(frame)
+            }
+            _ => Below::Frames(start..self.frames_of_lines.len()),
+        };
+        self.lines.insert(self.line_key.as_slice().into(), below);
     }
 
     /// The frames inlined into `physical` lie in its module.
     fn end_inlined(&mut self, physical: FrameId) {
+        if self.pending.is_empty() {
+            return;
+        }
         for mut frame in std::mem::take(&mut self.pending) {
             frame.module.clone_from(&self.builder.frame_of(physical).module);
             let id = self.builder.frame(frame);
@@ -526,62 +431,6 @@ mod tests {
     use super::super::tests::{read_text, self_total};
     use super::*;
     use crate::profile::SampleClock;
-
-    fn header(line: &str) -> (String, String, Option<u64>, Option<u64>, String) {
-        let header = parse_header(line.as_bytes()).unwrap_or_else(|| panic!("{line}"));
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (text(header.comm), text(header.pid), header.time_ns, header.period, text(header.event))
-    }
-
-    // brendangregg/FlameGraph#78, #162, #357 and their fixes, each of which broke another form.
-    #[test]
-    fn headers_of_every_shape() {
-        for (line, comm, pid, time_ns, period, event) in [
-            (
-                "java 10488  9962.502413:   10101010 cpu-clock: ",
-                "java",
-                "10488",
-                Some(9_962_502_413_000),
-                Some(10_101_010),
-                "cpu-clock",
-            ),
-            (
-                "Plex DLNA Serve 26638 [001] 856620.530720: 2654110 cycles:",
-                "Plex DLNA Serve",
-                "26638",
-                Some(856_620_530_720_000),
-                Some(2_654_110),
-                "cycles",
-            ),
-            ("[ET_NET 0] 1234 1.0: 1 cycles:", "[ET_NET 0]", "1234", Some(1_000_000_000), Some(1), "cycles"),
-            ("1234 5.678: 1 cycles:", "", "1234", Some(5_678_000_000), Some(1), "cycles"),
-            (
-                "my thr: 1/2 (x) 17853  1301.733789:    2004008 cpu-clock:ppp: ",
-                "my thr: 1/2 (x)",
-                "17853",
-                Some(1_301_733_789_000),
-                Some(2_004_008),
-                "cpu-clock:ppp",
-            ),
-            (
-                "swapper     0/0     [000] d.h1.  5.000001: sched:sched_switch: prev_comm=a",
-                "swapper",
-                "0/0",
-                Some(5_000_001_000),
-                None,
-                "sched:sched_switch",
-            ),
-            ("a 7/8 [002] 1.123456789: cycles:u:", "a", "7/8", Some(1_123_456_789), None, "cycles:u"),
-            ("java 12 cycles:", "java", "12", None, None, "cycles"),
-            ("V8 Worker 3 991 [003] 77 cpu_core/cycles/P:", "V8 Worker 3", "991", None, Some(77), "cpu_core/cycles/P"),
-            (":-1 -1 3.5: 1 cycles:", ":-1", "-1", Some(3_500_000_000), Some(1), "cycles"),
-        ] {
-            assert_eq!(header(line), (comm.into(), pid.into(), time_ns, period, event.into()), "{line}");
-        }
-        for line in ["", "main;f 5", "hello world", "\t29ebc cmd (/usr/bin/perf)", "1.5: 7:", "a 1.2.3: cycles:"] {
-            assert_eq!(parse_header(line.as_bytes()), None, "{line}");
-        }
-    }
 
     const TWO: &str = "a 1 1.0: 1001001 cpu-clock:\n\t10 f+0x1 (/bin/a)\n\t20 main+0x2 (/bin/a)\n\na 1 1.5: 1001001 cpu-clock:\n\t11 g+0x1 (/bin/a)\n\t20 main+0x2 (/bin/a)\n";
 

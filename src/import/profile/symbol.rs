@@ -43,20 +43,21 @@ fn opening_bracket(text: &[u8]) -> Option<usize> {
     memchr::memmem::rfind(text, b" (").map(|blank| blank + 1)
 }
 
-fn strip_offset(name: &[u8]) -> &[u8] {
-    match memchr::memmem::rfind(name, b"+0x") {
-        Some(at) if name.len() > at + 3 && name[at + 3..].iter().all(u8::is_ascii_hexdigit) => &name[..at],
-        _ => name,
-    }
+/// A name without the `+0xoffset` at its end.
+pub(super) fn strip_offset(name: &[u8]) -> &[u8] {
+    let digits = name.iter().rev().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let rest = name[..name.len() - digits].strip_suffix(b"+0x");
+    rest.filter(|_| digits > 0).unwrap_or(name)
 }
 
 /// An address in hexadecimal without sign, with or without `0x`.
 pub(super) fn parse_hex(token: &[u8]) -> Option<u64> {
     let digits = token.strip_prefix(b"0x").unwrap_or(token);
-    if digits.is_empty() || digits.len() > 16 {
+    if digits.is_empty() || digits.len() > 16 || !digits.iter().all(u8::is_ascii_hexdigit) {
         return None;
     }
-    digits.iter().try_fold(0, |value, digit| Some(value << 4 | u64::from((*digit as char).to_digit(16)?)))
+    let value = |digit: u8| u64::from(if digit.is_ascii_digit() { digit - b'0' } else { (digit | 0x20) - b'a' + 10 });
+    Some(digits.iter().fold(0, |sum, digit| sum << 4 | value(*digit)))
 }
 
 /// The name in Rust's own notation; names of other languages as they are.
