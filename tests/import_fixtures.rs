@@ -117,7 +117,7 @@ fn each_fixture_survives_being_written() {
             let again = read(written.bytes.as_slice(), &Options::default())
                 .unwrap_or_else(|error| panic!("{} as {target:?}: {error}", path.display()));
             let weight = match target {
-                Target::Pprof => again.default_weight,
+                Target::Pprof | Target::Otlp => again.default_weight,
                 _ => 0,
             };
             let close = (again.total(weight) - total).abs() <= 1e-6 * total.abs();

@@ -29,7 +29,7 @@ fn inputs() -> Vec<(&'static str, Vec<u8>, f64)> {
         ("speedscope", EVENTED.into(), 3e6),
     ];
     let folded = read(FOLDED.as_bytes(), &Options::default()).unwrap();
-    for target in [Target::Pprof, Target::Speedscope, Target::Firefox] {
+    for target in [Target::Pprof, Target::Otlp, Target::Speedscope, Target::Firefox] {
         inputs.push((target.name(), write(&folded, target, &ExportOptions::default()).bytes, 15.0));
     }
     let packed = inputs.iter().find(|(name, ..)| *name == "pprof").expect("pprof is written").1.clone();

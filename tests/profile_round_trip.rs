@@ -84,6 +84,19 @@ fn pprof_holds_all_but_times() {
 }
 
 #[test]
+fn otlp_holds_all_but_times_with_the_default_first() {
+    let profile = rich();
+    let (again, losses) = reread(&profile, Target::Otlp);
+    assert_eq!(losses, Vec::<String>::new());
+    let swapped: Vec<_> = profile.weight_types.iter().rev().cloned().collect();
+    assert_eq!((again.weight_types.clone(), again.default_weight), (swapped, 0));
+    assert_eq!((full(&again, 1), full(&again, 0)), (full(&profile, 0), full(&profile, 1)));
+    assert_eq!(again.samples_of(0), profile.samples_of(1));
+    let (twice, _) = reread(&again, Target::Otlp);
+    assert_eq!(twice, again);
+}
+
+#[test]
 fn speedscope_holds_one_weight_by_thread() {
     let profile = rich();
     let (again, losses) = reread(&profile, Target::Speedscope);
@@ -166,11 +179,11 @@ fn hostile_names_stay_apart_in_folded_stacks() {
 fn hostile_names_survive_the_structured_formats() {
     let long = "n".repeat(1 << 20);
     let profile = named(&[&["f;g", "\"\\\n\0"], &["<svg onload=x>", "\u{202e}"], &[&long], &["", "x"]]);
-    for target in [Target::Pprof, Target::Speedscope, Target::Firefox] {
+    for target in [Target::Pprof, Target::Otlp, Target::Speedscope, Target::Firefox] {
         let (again, _) = reread(&profile, target);
         let expected = match target {
-            // pprof has no empty name: it is the absence of one.
-            Target::Pprof => stacks(&profile, 0)
+            // These have no empty name: it is the absence of one.
+            Target::Pprof | Target::Otlp => stacks(&profile, 0)
                 .into_iter()
                 .map(|(names, value)| {
                     (

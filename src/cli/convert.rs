@@ -1,4 +1,4 @@
-//! `primitives convert`: any profile into folded stacks, pprof, speedscope or Firefox, with what is lost said.
+//! `primitives convert`: any profile into folded stacks, pprof, OpenTelemetry, speedscope or Firefox, with what is lost said.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(super) struct Args {
     /// The same, as the other subcommands name it
     #[arg(short = 'o', long = "output", value_name = "FILE", conflicts_with = "output")]
     named_output: Option<PathBuf>,
-    /// folded, pprof, speedscope or firefox-processed; without it, what the output's name says
+    /// folded, pprof, otlp, speedscope or firefox-processed; without it, what the output's name says
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
     /// Read as this format, whatever the content looks like

@@ -1,4 +1,4 @@
-//! `primitives records`: what a folder of records holds; pool, show and thin them out.
+//! `primitives records`: what a folder of records holds; pool, show, export and thin them out.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,6 +36,14 @@ enum Action {
         #[arg(required = true, num_args = 2..)]
         files: Vec<PathBuf>,
     },
+    /// Write records and cross-checks (`crosscheck --json`) as tables for a database: docs/howto/records-in-sql.md
+    Export {
+        #[arg(default_value = FOLDER)]
+        folder: PathBuf,
+        /// Where measurements.parquet and verdicts.parquet go
+        #[arg(long, value_name = "FOLDER")]
+        parquet: PathBuf,
+    },
     /// Remove all but the newest records of each machine
     Prune {
         #[arg(default_value = FOLDER)]
@@ -54,6 +62,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         Action::List { folder } => list(folder)?,
         Action::Show { file } => terminal::print(&rows::render(&store::read(file)?, Layout::Measured)?)?,
         Action::Merge { output, files } => merge(output, files)?,
+        Action::Export { folder, parquet } => export(folder, parquet)?,
         Action::Prune { folder, keep, yes } => {
             prune(folder, *keep as usize, if *yes { Doing::It } else { Doing::Naming })?
         }
@@ -64,6 +73,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
 /// Every record in a folder and its subfolders, oldest first, with its path. A file that is no record is an error:
 /// nothing is passed over in silence.
 pub(super) fn read_folder(folder: &Path) -> anyhow::Result<Vec<(String, Record)>> {
+    let read = |path: PathBuf| Ok((path.display().to_string(), store::read(&path)?));
+    let mut records = json_files(folder)?.into_iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    records.sort_by(|(a_path, a), (b_path, b)| (a.started_at, a_path).cmp(&(b.started_at, b_path)));
+    Ok(records)
+}
+
+/// Every JSON file in a folder and its subfolders; at least one.
+fn json_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(next) = open.pop() {
@@ -80,10 +97,40 @@ pub(super) fn read_folder(folder: &Path) -> anyhow::Result<Vec<(String, Record)>
     if paths.is_empty() {
         bail!("no records (*.json) in {}; `primitives time --record FILE` makes one", folder.display());
     }
-    let read = |path: PathBuf| Ok((path.display().to_string(), store::read(&path)?));
-    let mut records = paths.into_iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
-    records.sort_by(|(a_path, a), (b_path, b)| (a.started_at, a_path).cmp(&(b.started_at, b_path)));
-    Ok(records)
+    paths.sort();
+    Ok(paths)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn export(_folder: &Path, _to: &Path) -> anyhow::Result<()> {
+    bail!("this program was built without Parquet; build it with --features parquet")
+}
+
+#[cfg(feature = "parquet")]
+fn export(folder: &Path, to: &Path) -> anyhow::Result<()> {
+    use crate::crosscheck::report::Report;
+    use crate::report::{parquet, table};
+
+    let (mut records, mut reports) = (Vec::new(), Vec::new());
+    for path in json_files(folder)? {
+        let name = path.display().to_string();
+        let bytes = std::fs::read(&path).with_context(|| name.clone())?;
+        // Only a cross-check has samplers; whatever else there is must be a record.
+        let is_report = serde_json::from_slice::<serde_json::Value>(&bytes)
+            .is_ok_and(|document| document.get("samplers").is_some() && document.get("operation").is_some());
+        if is_report {
+            reports.push((name.clone(), serde_json::from_slice::<Report>(&bytes).with_context(|| name)?));
+        } else {
+            records.push((name, store::parse(&path, &bytes)?));
+        }
+    }
+    std::fs::create_dir_all(to).with_context(|| format!("folder {}", to.display()))?;
+    for table in [table::measurements(&records), table::verdicts(&reports)] {
+        let path = to.join(table.name).with_extension("parquet");
+        super::output::write_file(&path, &parquet::write(&table)?)?;
+        terminal::print(&format!("{}: {} rows\n", path.display(), table.rows.len()))?;
+    }
+    Ok(())
 }
 
 /// The UTC day and time of a record, to the minute.

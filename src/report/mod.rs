@@ -11,6 +11,8 @@ pub mod flamegraph;
 pub mod growth;
 #[cfg(feature = "crypto")]
 pub mod node_exam;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 #[cfg(feature = "crypto")]
 pub mod representations;
 pub mod results;
@@ -19,4 +21,5 @@ pub mod runtimes;
 #[cfg(feature = "crypto")]
 pub mod story;
 pub mod style;
+pub mod table;
 pub mod top;

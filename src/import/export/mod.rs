@@ -1,11 +1,14 @@
-//! Profiles out: folded stacks, pprof, speedscope and processed Firefox. What a format cannot hold is said.
+//! Profiles out: folded stacks, pprof, OpenTelemetry, speedscope and processed Firefox. What a format cannot hold is said.
 
 mod firefox;
 mod folded;
+mod otlp;
 mod pprof;
 mod speedscope;
 
-use crate::profile::{Note, Profile, StackSample};
+use std::ops::Range;
+
+use crate::profile::{FrameId, FrameKind, Note, Profile, StackSample};
 
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +17,8 @@ pub enum Target {
     Folded,
     /// pprof protobuf, gzip-compressed, with all weights.
     Pprof,
+    /// OpenTelemetry profiles (OTLP protobuf), with all weights.
+    Otlp,
     /// speedscope JSON of one weight.
     Speedscope,
     /// Processed Firefox JSON of one weight.
@@ -22,13 +27,14 @@ pub enum Target {
 
 impl Target {
     /// Every format that can be written.
-    pub const ALL: [Target; 4] = [Target::Folded, Target::Pprof, Target::Speedscope, Target::Firefox];
+    pub const ALL: [Target; 5] = [Target::Folded, Target::Pprof, Target::Otlp, Target::Speedscope, Target::Firefox];
 
     /// Its name, as `--to` takes it.
     pub fn name(self) -> &'static str {
         match self {
             Target::Folded => "folded",
             Target::Pprof => "pprof",
+            Target::Otlp => "otlp",
             Target::Speedscope => "speedscope",
             Target::Firefox => "firefox-processed",
         }
@@ -44,6 +50,7 @@ impl Target {
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         match name {
             _ if ends(&[".folded", ".collapsed", ".txt"]) => Some(Target::Folded),
+            _ if ends(&[".otlp", ".otlp.pb"]) => Some(Target::Otlp),
             _ if ends(&[".pb.gz", ".pprof", ".pb"]) => Some(Target::Pprof),
             _ if ends(&[".speedscope.json", ".speedscope"]) => Some(Target::Speedscope),
             _ if ends(&[".firefox.json", ".gecko.json"]) => Some(Target::Firefox),
@@ -87,6 +94,7 @@ pub fn write(profile: &Profile, target: Target, options: &ExportOptions) -> Writ
     let bytes = match target {
         Target::Folded => folded::write(profile, weight, options.threads, &mut losses),
         Target::Pprof => pprof::write(profile, &mut losses),
+        Target::Otlp => otlp::write(profile, &mut losses),
         Target::Speedscope => speedscope::write(profile, weight, &mut losses),
         Target::Firefox => firefox::write(profile, weight, &mut losses),
     };
@@ -135,4 +143,23 @@ impl Losses {
 /// The samples that the written weight holds.
 fn weighed(profile: &Profile, weight: usize) -> impl Iterator<Item = &StackSample> {
     profile.samples.iter().filter(move |sample| sample.weights[weight] != 0.0)
+}
+
+/// A stack's frames, root first, cut into physical frames: each with what is inlined into it. `apart` counts the inlined ones
+/// that lie elsewhere than their caller, which become physical.
+fn physical_frames(profile: &Profile, frames: &[FrameId], apart: &mut usize) -> Vec<Range<usize>> {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for (at, id) in frames.iter().enumerate() {
+        let frame = profile.frame(*id);
+        if let Some(last) = ranges.last_mut().filter(|_| frame.kind == FrameKind::Inlined) {
+            let physical = profile.frame(frames[last.start]);
+            if frame.module == physical.module && frame.address == physical.address {
+                last.end = at + 1;
+                continue;
+            }
+            *apart += 1;
+        }
+        ranges.push(at..at + 1);
+    }
+    ranges
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use prost::Message;
 use rustc_hash::FxHashMap;
 
-use super::Losses;
+use super::{Losses, physical_frames};
 use crate::import::profile::pprof::message;
 use crate::profile::{Frame, FrameId, FrameKind, Profile, StackId};
 
@@ -99,23 +99,8 @@ impl<'a> Writer<'a> {
         }
         let frames = self.profile.root_to_leaf(stack);
         let mut locations = Vec::new();
-        let mut from = 0;
-        while from < frames.len() {
-            let physical = self.profile.frame(frames[from]);
-            let mut to = from + 1;
-            while to < frames.len() {
-                let frame = self.profile.frame(frames[to]);
-                if frame.kind != FrameKind::Inlined {
-                    break;
-                }
-                if frame.module != physical.module || frame.address != physical.address {
-                    self.apart += 1;
-                    break;
-                }
-                to += 1;
-            }
-            locations.push(self.location(&frames[from..to]));
-            from = to;
+        for physical in physical_frames(self.profile, &frames, &mut self.apart) {
+            locations.push(self.location(&frames[physical]));
         }
         locations.reverse();
         self.stacks.insert(stack, locations.clone());

@@ -11,7 +11,8 @@ pub mod folded;
 pub mod gecko;
 pub mod jfr;
 pub mod js_self_profiling;
-#[cfg(unix)]
+pub mod otlp;
+#[cfg(not(target_arch = "wasm32"))]
 pub mod perf_data;
 pub mod perf_script;
 pub mod pprof;
@@ -60,8 +61,9 @@ pub const FORMATS: &[Format] = &[
     gecko::PROCESSED,
     gecko::RAW,
     jfr::FORMAT,
-    #[cfg(unix)]
+    #[cfg(not(target_arch = "wasm32"))]
     perf_data::FORMAT,
+    otlp::FORMAT,
     pprof::FORMAT,
     perf_script::FORMAT,
     folded::FORMAT,
@@ -194,9 +196,9 @@ fn known_but_unread(head: &[u8]) -> Option<(&'static str, &'static str)> {
     if starts("\x7fELF") || starts("MZ") || head.starts_with(&[0xcf, 0xfa, 0xed, 0xfe]) {
         return Some(("a program or library", "profile it, and bring the profile"));
     }
-    #[cfg(not(unix))]
+    #[cfg(target_arch = "wasm32")]
     if starts("PERFILE2") {
-        return Some(("perf.data on this system", "bring the text of perf script"));
+        return Some(("perf.data in a browser", "bring the text of perf script"));
     }
     if starts("PK\x03\x04") {
         return Some(("a zip archive", "unpack it first"));

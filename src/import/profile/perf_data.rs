@@ -10,7 +10,7 @@ use linux_perf_data::linux_perf_event_reader::constants::{
     PERF_CONTEXT_GUEST_KERNEL, PERF_CONTEXT_KERNEL, PERF_CONTEXT_MAX,
 };
 use linux_perf_data::linux_perf_event_reader::{CpuMode, EventRecord, SampleRecord, SamplingPolicy};
-use linux_perf_data::{PerfFile, PerfFileReader, PerfFileRecord};
+use linux_perf_data::{Error, PerfFile, PerfFileReader, PerfFileRecord};
 use rustc_hash::FxHashMap;
 
 use super::perf_script::base_event;
@@ -64,6 +64,12 @@ fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
         let record = match record_iter.next_record(&mut perf_file) {
             Ok(Some(record)) => record,
             Ok(None) => break,
+            Err(Error::IoError(error)) if error.kind() == std::io::ErrorKind::Unsupported => {
+                return Err(ImportError::Unsupported {
+                    what: "perf.data that perf compressed (-z), on another system than Linux,".into(),
+                    why: "record without -z, or bring the text of perf script".into(),
+                });
+            }
             Err(error) => return Err(broken(&error.to_string(), records)),
         };
         records += 1;
