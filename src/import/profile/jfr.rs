@@ -41,6 +41,17 @@ struct Kind {
     clock: SampleClock,
 }
 
+impl Kind {
+    /// The weight that it feeds. Together the two events of allocation buffers are an estimate of all that was allocated: a
+    /// new buffer stands for all objects that will lie in it, whatever the size of the first; one outside stands for itself.
+    fn weight(&self) -> &'static str {
+        match self.event {
+            "jdk.ObjectAllocationInNewTLAB" | "jdk.ObjectAllocationOutsideTLAB" => "allocated",
+            event => event,
+        }
+    }
+}
+
 /// The events that are read as samples, the likeliest default first.
 const KINDS: &[Kind] = &[
     Kind { event: "jdk.CPUTimeSample", unit: "count", value: None, clock: SampleClock::Cpu },
@@ -236,8 +247,12 @@ impl Reader {
             Some(weight) => *weight,
             None => {
                 let unit = if KINDS[kind].unit == "ticks" { "nanoseconds" } else { KINDS[kind].unit };
-                let weight = self.builder.weight_type(WeightType { name: (*name).into(), unit: unit.into() });
-                self.width += 1;
+                let same = |known: &&usize| KINDS[**known].weight() == KINDS[kind].weight();
+                let shared = self.weights.keys().find(same).map(|known| self.weights[known]);
+                let weight = shared.unwrap_or_else(|| {
+                    self.width += 1;
+                    self.builder.weight_type(WeightType { name: KINDS[kind].weight().into(), unit: unit.into() })
+                });
                 self.weights.insert(kind, weight);
                 weight
             }

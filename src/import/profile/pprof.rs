@@ -264,6 +264,9 @@ impl Reader<'_> {
             let weights = sample.value.iter().zip(&scales).map(|(value, scale)| *value as f64 * scale).collect();
             builder.sample(StackSample { stack, thread, time_ns: None, count, weights });
         }
+        if let Some((message, count)) = self.sizes_against_counts(&types)? {
+            builder.note("sizes-disagree", message, count);
+        }
         if labelled > 0 {
             builder.note("labels-left-out", "labels other than the thread's name are not kept", labelled);
         }
@@ -281,6 +284,36 @@ impl Reader<'_> {
             profile.notes.push(crate::profile::Note { code: "default-is-zero".into(), message, count: 1 });
         }
         Ok(profile)
+    }
+
+    /// Heap profiles name each object's size in the label `bytes`: space over objects must be that, or one of the two was scaled
+    /// up from what was sampled and the other was not.
+    fn sizes_against_counts(&self, types: &[WeightType]) -> Result<Option<(String, u64)>, ImportError> {
+        let pairs = [("alloc_objects", "alloc_space"), ("inuse_objects", "inuse_space"), ("objects", "space")];
+        let index = |name: &str| types.iter().position(|weight| weight.name == name);
+        let mut broken: Option<(String, u64)> = None;
+        for (objects, space) in pairs.iter().filter_map(|(objects, space)| Some((index(objects)?, index(space)?))) {
+            for (at, sample) in self.file.sample.iter().enumerate() {
+                let mut size = None;
+                for label in sample.label.iter().filter(|label| label.num > 0) {
+                    if self.text(label.key, "sample", at)? == "bytes" {
+                        size = Some(label.num as f64);
+                    }
+                }
+                let (count, bytes) = (sample.value[objects] as f64, sample.value[space] as f64);
+                let Some(size) = size.filter(|_| count != 0.0) else { continue };
+                if (bytes / count - size).abs() > 0.1 * size {
+                    let (objects, space) = (&types[objects].name, &types[space].name);
+                    let first =
+                        format!("{space} {bytes} over {objects} {count} where the label says {size} bytes each");
+                    broken.get_or_insert((first, 0)).1 += 1;
+                }
+            }
+        }
+        Ok(broken.map(|(first, count)| {
+            let message = "size over count is not the objects' size: one of them is scaled up from what was sampled";
+            (format!("{message}; the first: {first}"), count)
+        }))
     }
 
     fn weight_types(&self) -> Result<(Vec<WeightType>, Vec<f64>), ImportError> {
