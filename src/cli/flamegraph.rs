@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use super::crosscheck::{self, stored};
 use super::Outcome;
+use super::crosscheck::{self, stored};
 use super::input::{read_profile, weight_named};
 use super::output::{expect_writable, write_file};
 use crate::crosscheck::explanation::Explanation;

@@ -48,7 +48,12 @@ pub fn falsify(known: &Known) -> Falsified {
         profile
     };
     let promised_ns = known.sampled.scaled(known.operation_ns.point);
-    Falsified { promised_ns, profile_ns: profile, counts_ns: known.difference_ns.scaled(known.calls), saved_ns: known.saved_ns }
+    Falsified {
+        promised_ns,
+        profile_ns: profile,
+        counts_ns: known.difference_ns.scaled(known.calls),
+        saved_ns: known.saved_ns,
+    }
 }
 
 #[cfg(test)]

@@ -421,6 +421,7 @@ fn warnings(explanation: &Explanation, profiles: &[(String, &Profile)], attribut
                     .into(),
             });
         }
+        warnings.extend(slower_while_sampled(explanation, name, profile));
         if profile.provenance.clock == crate::profile::SampleClock::Wall {
             warnings.push(Warning {
                 code: "wall-clock".into(),
@@ -430,4 +431,25 @@ fn warnings(explanation: &Explanation, profiles: &[(String, &Profile)], attribut
         }
     }
     warnings
+}
+
+/// The reference is a lower quartile and a profile shows a mean. Where the two differ, shares do: what slows
+/// down less than the whole reads too low.
+fn slower_while_sampled(explanation: &Explanation, name: &str, profile: &Profile) -> Option<Warning> {
+    const MATTERS: f64 = 1.03;
+    let fact = |key: &str| profile.provenance.facts.get(key).and_then(|text| text.parse::<f64>().ok());
+    let reference = explanation.time_ns.map(|time| time.point).filter(|time| *time > 0.0)?;
+    let sampled = fact(facts::THREAD_CPU_NS)? / fact(facts::ITERATIONS).filter(|count| *count > 0.0)?;
+    let slower = sampled / reference;
+    (slower > MATTERS).then(|| Warning {
+        code: "slower-while-sampled".into(),
+        message: format!(
+            "an execution took {} on average while {name} sampled it, and {} in the reference, which is a lower \
+             quartile: a primitive that did not slow down with the rest reads {:.1} % of its share too low",
+            crate::unit::Nanos(sampled),
+            crate::unit::Nanos(reference),
+            100.0 * (1.0 - 1.0 / slower)
+        ),
+        remedy: "hold times against each other (share × time), or repeat on a quieter machine".into(),
+    })
 }

@@ -24,3 +24,7 @@ pub const LOST: &str = "lost";
 pub const DEBUG_NON_SAFEPOINTS: &str = "DebugNonSafepoints";
 /// The operation or case that ran while the profile was taken, by name.
 pub const OPERATION: &str = "operation";
+/// Executions of the operation while the profile was taken.
+pub const ITERATIONS: &str = "iterations";
+/// CPU time of the thread that ran them, in nanoseconds.
+pub const THREAD_CPU_NS: &str = "thread_cpu_ns";

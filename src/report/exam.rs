@@ -49,7 +49,11 @@ pub fn text(board: &Scoreboard) -> String {
 pub fn markdown(board: &Scoreboard) -> String {
     let names = samplers(board);
     let escaped = |text: &str| text.replace('|', "\\|").replace('<', "&lt;").replace('*', "\\*");
-    let mut out = format!("| points of error | {} |\n|---|{}\n", names.iter().map(|name| escaped(name)).collect::<Vec<_>>().join(" | "), "---:|".repeat(names.len()));
+    let mut out = format!(
+        "| points of error | {} |\n|---|{}\n",
+        names.iter().map(|name| escaped(name)).collect::<Vec<_>>().join(" | "),
+        "---:|".repeat(names.len())
+    );
     for case in cases(board) {
         let cells: Vec<String> = names.iter().map(|name| escaped(&cell(board, case, name).text)).collect();
         out.push_str(&format!("| {} | {} |\n", escaped(case), cells.join(" | ")));

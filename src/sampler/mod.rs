@@ -18,7 +18,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::{FrameKind, Profile, StackId};
+use crate::profile::{FrameKind, Profile, StackId, facts};
 use crate::stats::{self, Estimate};
 use crate::unit::{Nanos, Share};
 use crate::warning::Warning;
@@ -228,7 +228,7 @@ pub fn record_fixture(name: &str, fixture: &mut dyn Fixture, request: &Request) 
     let finish = |profile: Profile| {
         let mut profile = below_marker(profile);
         describe(&mut profile, request, &windows, taken.outside);
-        profile.provenance.facts.insert(crate::profile::facts::OPERATION.to_owned(), name.to_owned());
+        profile.provenance.facts.insert(facts::OPERATION.to_owned(), name.to_owned());
         profile
     };
     let profile = finish(taken.profile);
@@ -321,16 +321,16 @@ fn describe(profile: &mut Profile, request: &Request, windows: &window::Windows,
     provenance.period_unit = Some("nanoseconds".to_owned());
     provenance.cpu_time_ns = Some(windows.cpu_ns);
     provenance.duration_ns = Some(windows.wall_ns);
-    let facts = [
-        ("iterations", windows.iterations.to_string()),
+    let known = [
+        (facts::ITERATIONS, windows.iterations.to_string()),
         ("samples_delivered", delivered.to_string()),
         ("samples_outside_window", outside.to_string()),
-        ("thread_cpu_ns", windows.thread_cpu_ns.to_string()),
+        (facts::THREAD_CPU_NS, windows.thread_cpu_ns.to_string()),
         ("windows", windows.per_iteration.len().to_string()),
     ];
-    provenance.facts.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+    provenance.facts.extend(known.map(|(name, value)| (name.to_owned(), value)));
     if let Some(hz) = tick_hz() {
-        provenance.facts.insert(crate::profile::facts::TICK_HZ.to_owned(), hz.to_string());
+        provenance.facts.insert(facts::TICK_HZ.to_owned(), hz.to_string());
     }
 }
 

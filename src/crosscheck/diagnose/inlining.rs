@@ -63,7 +63,7 @@ pub(super) fn inlined_merged(case: &Case) -> Option<Diagnosis> {
 /// Whether a primitive shows as an inlined frame or hardly at all. One that shows as a function of its own
 /// was not inlined away.
 fn may_be_inlined(case: &Case, (part, _, reading): &(usize, &Row, &Reading)) -> bool {
-    reading.sampled.point < case.margin / 3.0 || inlined_weight(case, *part) > 0.0
+    reading.sampled.point < case.margin / 3.0 || inlined_weight(case, *part) > 0.1 * reading.sampled.point
 }
 
 /// Whether what is missing is what is too much: the samples are there, under another name.
@@ -83,7 +83,7 @@ fn one_chain(case: &Case, primitive: &str) -> bool {
 }
 
 /// Share of the weight on stacks whose outermost frame of this primitive is inlined.
-fn inlined_weight(case: &Case, part: usize) -> f64 {
+pub(super) fn inlined_weight(case: &Case, part: usize) -> f64 {
     case.weight_where(|stack| {
         case.attribution.owners[stack.0 as usize] == Owner::Primitive(part)
             && case.primitive_frame(stack, part).is_some_and(|(frame, _)| frame.kind == FrameKind::Inlined)

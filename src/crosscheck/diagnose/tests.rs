@@ -360,3 +360,15 @@ fn a_profile_of_something_else_is_told_from_a_blind_one() {
     let (codes, verdicts) = judged(&folded("main;other 9999\nmain;b 1\n"), &Options::default());
     assert_eq!((codes.len(), verdicts[0]), (0, Verdict::Under));
 }
+
+#[test]
+fn a_profile_of_slower_executions_says_so() {
+    let codes = |cpu_ns: &str| {
+        let profile = fact(fact(sound(), facts::ITERATIONS, "1000"), facts::THREAD_CPU_NS, cpu_ns);
+        let report = judge(&explanation(&THIRTY_SEVENTY), &[("s".into(), &profile)], &Options::default());
+        report.unwrap().report.warnings.into_iter().map(|warning| warning.code).collect::<Vec<_>>()
+    };
+    // The operation takes 1 ms.
+    assert_eq!(codes("1200000000"), ["slower-while-sampled"]);
+    assert_eq!(codes("1010000000"), [""; 0]);
+}

@@ -106,16 +106,13 @@ pub(super) fn tail_call(case: &Case) -> Option<Diagnosis> {
 /// Whether one function, called by a function that calls the primitive, holds what the primitive lacks.
 fn missing_is_beside(case: &Case, part: usize, row: &Row, reading: &Reading) -> bool {
     let lacks = row.reference.share.map_or(0.0, |share| share.point) - reading.sampled.point;
-    let mut callers: BTreeSet<&str> = BTreeSet::new();
-    let mut beside: BTreeMap<&str, f64> = BTreeMap::new();
-    for stack in case.profile.samples.iter().filter_map(|sample| sample.stack) {
-        match case.primitive_frame(stack, part) {
-            // Inlined, it cannot have jumped anywhere.
-            Some((frame, _)) if frame.kind == FrameKind::Inlined => return false,
-            Some((_, caller)) => callers.extend(caller),
-            None => {}
-        }
+    // Inlined, it cannot have jumped anywhere.
+    if super::inlining::inlined_weight(case, part) > 0.1 * reading.sampled.point {
+        return false;
     }
+    let stacks = case.profile.samples.iter().filter_map(|sample| sample.stack);
+    let callers: BTreeSet<&str> = stacks.filter_map(|stack| case.primitive_frame(stack, part)?.1).collect();
+    let mut beside: BTreeMap<&str, f64> = BTreeMap::new();
     for sample in &case.profile.samples {
         let Some(stack) = sample.stack.filter(|stack| case.attribution.owners[stack.0 as usize] == Owner::Rest) else {
             continue;
@@ -139,7 +136,8 @@ pub(super) fn broken_stacks(case: &Case) -> Option<Diagnosis> {
     let root = common_root(case)?;
     let elsewhere = case.weight_anywhere(|stack| root_of(case, stack) != root);
     // The sampler may know the frame that all stacks must reach.
-    let noted = case.profile.notes.iter().filter(|note| note.code == "outside-marker").map(|note| note.count as f64).sum();
+    let noted =
+        case.profile.notes.iter().filter(|note| note.code == "outside-marker").map(|note| note.count as f64).sum();
     let noted = ratio(noted, case.profile.samples.len() as f64);
     let several_threads = case.profile.threads.len() > 1;
     if elsewhere.max(noted) < case.margin || several_threads {
