@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
         return if args.honest { honest_of_profile(args, path) } else { of_profile(args, path) };
     }
     let name = args.workload.as_deref().unwrap_or_default();
-    let Some(workload) = suite.find(name) else {
+    let Some(workload) = suite.resolve(name) else {
         bail!("there is no workload {name:?}; `primitives list` names them");
     };
     if !(args.cpu_seconds > 0.0 && args.cpu_seconds.is_finite()) {
@@ -83,7 +83,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));
     expect_writable(&path)?;
     let explanation = args.honest.then(|| explanation(args, suite, name)).transpose()?;
-    let recording = sampler::record(workload, args.seed, &request)?;
+    let recording = sampler::record(&workload, args.seed, &request)?;
     let own = if args.as_reported { None } else { recording.by_own_address.as_ref() };
     let profile = own.unwrap_or(&recording.profile);
     let image = match &explanation {
