@@ -198,3 +198,29 @@ fn calls_on_other_threads_are_reported_apart() {
     let seen: Vec<_> = counts.foreign.iter().filter(|(name, _)| *name == "test_other").collect();
     assert_eq!(seen, [&("test_other", 5)]);
 }
+
+#[test]
+fn a_dose_from_a_supply_executes_its_calls_in_turn_and_the_operation_once() {
+    static SUPPLIED: Boundary = Boundary::new("tests_supplied");
+    static OTHER: Boundary = Boundary::new("tests_not_supplied");
+    let log = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+    let entry = |number: u64| -> Prepared {
+        let log = log.clone();
+        Box::new(move || {
+            log.borrow_mut().push(number);
+            number
+        })
+    };
+    let calls: std::rc::Rc<[Prepared]> = [entry(1), entry(2), entry(3)].into();
+    let supply = Supply::new([("tests_supplied".to_owned(), calls)]);
+    let (own, others) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    let ((), extra) = dose_from(&supply, &Selection::all(), 2, || {
+        for _ in 0..2 {
+            SUPPLIED.call(|| own.set(own.get() + 1));
+            OTHER.call(|| others.set(others.get() + 1));
+        }
+    });
+    // The other has no supply: its own call stands in, twice for each of two calls.
+    assert_eq!((own.get(), others.get(), extra), (2, 6, 8));
+    assert_eq!(*log.borrow(), [1, 2, 3, 1]);
+}

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
-use super::clock::thread_cpu_ns;
+use super::clock::window;
 use super::cold::Disturber;
 use super::interleave::Session;
 use super::stack::at_random_depth;
@@ -63,7 +63,7 @@ const KEPT: usize = 32 << 20;
 
 /// Shortest and longest timing of a window, in nanoseconds. In between it is the operation's time: a
 /// longer window is interrupted more often, and both should suffer alike.
-const SHORTEST: f64 = 50_000.0;
+const SHORTEST: f64 = 100_000.0;
 const LONGEST: f64 = 5_000_000.0;
 
 /// Calls are moved to another stack address when they have run this long at one, in nanoseconds: an operation
@@ -219,39 +219,40 @@ impl Captured {
             let call = &self.calls[self.next % self.calls.len()];
             self.next += 1;
             disturb();
-            let start = thread_cpu_ns();
-            black_box(call());
-            return (thread_cpu_ns() - start) as f64;
+            return window(|| {
+                black_box(call());
+            }) as f64;
         }
         let first = self.next % self.calls.len();
         self.next = first + self.window;
         // Zero, but where calls are chained the processor has to wait for each output to know it.
         let waits = if chaining == Chaining::Chained { black_box(0) } else { 0 };
-        let start = thread_cpu_ns();
         let (mut at, mut in_pass) = (first, 0);
         let mut left = self.passes * self.window;
-        while left > 0 {
-            let run = self.run.min(left);
-            left -= run;
-            let calls = &self.calls;
-            at_random_depth(&mut self.random, &mut || {
-                for _ in 0..run {
-                    if at >= calls.len() {
-                        at = 0;
+        let elapsed = window(|| {
+            while left > 0 {
+                let run = self.run.min(left);
+                left -= run;
+                let calls = &self.calls;
+                at_random_depth(&mut self.random, &mut || {
+                    for _ in 0..run {
+                        if at >= calls.len() {
+                            at = 0;
+                        }
+                        let output = black_box((calls[at])());
+                        at += 1;
+                        in_pass += 1;
+                        if in_pass == self.window {
+                            (at, in_pass) = (first, 0);
+                        }
+                        if chaining == Chaining::Chained {
+                            at += (output & waits) as usize;
+                        }
                     }
-                    let output = black_box((calls[at])());
-                    at += 1;
-                    in_pass += 1;
-                    if in_pass == self.window {
-                        (at, in_pass) = (first, 0);
-                    }
-                    if chaining == Chaining::Chained {
-                        at += (output & waits) as usize;
-                    }
-                }
-            });
-        }
-        (thread_cpu_ns() - start) as f64 / (self.passes * self.window) as f64
+                });
+            }
+        });
+        elapsed as f64 / (self.passes * self.window) as f64
     }
 }
 
@@ -283,9 +284,7 @@ impl Standalone {
         if chaining == Chaining::Cold {
             disturb();
         }
-        let start = thread_cpu_ns();
-        fixture.run();
-        let elapsed = thread_cpu_ns() - start;
+        let elapsed = window(|| fixture.run());
         fixture.unload().map_err(|message| self.workload.error(message))?;
         Ok(Some(elapsed as f64 / iterations as f64))
     }

@@ -23,6 +23,45 @@ pub fn thread_cpu_ns() -> u64 {
 /// Whether [`thread_cpu_ns`] reads CPU time rather than wall time.
 pub const THREAD_CPU_CLOCK: bool = cfg!(any(target_os = "linux", target_os = "macos"));
 
+/// CPU time of a piece of work on this thread, in nanoseconds, and notes for [`take_interruptions`] whether the thread
+/// had to make room for others meanwhile.
+#[inline]
+pub fn window(work: impl FnOnce()) -> u64 {
+    let before = switched_away();
+    let start = thread_cpu_ns();
+    work();
+    let elapsed = thread_cpu_ns() - start;
+    INTERRUPTIONS.set(INTERRUPTIONS.get() + (switched_away() - before));
+    elapsed
+}
+
+/// How often the thread had to make room for others in the windows since the last call.
+pub fn take_interruptions() -> u64 {
+    INTERRUPTIONS.take()
+}
+
+std::thread_local! {
+    static INTERRUPTIONS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Involuntary context switches of this thread so far.
+#[cfg(target_os = "linux")]
+fn switched_away() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is valid for the call to write to, and all zeros are a valid value of it.
+    let usage = unsafe {
+        libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+        usage.assume_init()
+    };
+    usage.ru_nivcsw as u64
+}
+
+/// Elsewhere a thread cannot ask: no interruption is ever noted.
+#[cfg(not(target_os = "linux"))]
+fn switched_away() -> u64 {
+    0
+}
+
 /// Monotonic wall time in nanoseconds since the first call in this process.
 #[inline]
 pub fn wall_ns() -> u64 {

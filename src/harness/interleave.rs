@@ -11,7 +11,7 @@ use std::time::Duration;
 use rand_chacha::ChaCha8Rng;
 use rand_core::SeedableRng;
 
-use super::clock::thread_cpu_ns;
+use super::clock::{take_interruptions, thread_cpu_ns, window};
 use super::stack::at_random_depth;
 use crate::boundary::{self, Recording, Selection, Supply, Traced};
 use crate::stats::resample::{below, block_length, shuffle};
@@ -45,9 +45,15 @@ impl Default for Plan {
 #[derive(Clone, Debug)]
 pub struct Samples {
     times: Vec<Vec<f64>>,
+    /// Which rounds count, by arm: see [`Samples::interrupted`].
+    counts: Vec<Vec<bool>>,
+    interrupted: f64,
     /// Lower quartile of each arm in each resample of rounds.
     resampled: Vec<Vec<f64>>,
 }
+
+/// An arm with fewer uninterrupted rounds than this is judged by all of them.
+const LEAST: usize = 12;
 
 const RESAMPLES: usize = 1_000;
 const LOWER_QUARTILE: f64 = 0.25;
@@ -60,6 +66,7 @@ const LOWER_QUARTILE: f64 = 0.25;
 pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f64)) -> Result<Samples, WorkloadError> {
     let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
     let mut times = vec![Vec::new(); arms.len()];
+    let mut interrupted = vec![Vec::new(); arms.len()];
     let mut order: Vec<usize> = (0..arms.len()).collect();
     let start = thread_cpu_ns();
     let budget = plan.budget.as_nanos() as f64;
@@ -67,9 +74,11 @@ pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f6
         shuffle(&mut random, &mut order);
         for arm in &order {
             let mut time = Err(WorkloadError { workload: String::new(), message: "the arm did not run".to_owned() });
+            take_interruptions();
             at_random_depth(&mut random, &mut || time = arms[*arm](round as u64));
             if round > 0 {
                 times[*arm].push(time?);
+                interrupted[*arm].push(take_interruptions() > 0);
             } else {
                 time?;
             }
@@ -82,12 +91,19 @@ pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f6
             break;
         }
     }
-    Ok(Samples::new(times, plan.seed))
+    Ok(Samples::new(times, interrupted, plan.seed))
 }
 
 impl Samples {
-    /// Times by arm and round, all arms with the same number of rounds.
-    fn new(times: Vec<Vec<f64>>, seed: u64) -> Self {
+    /// Times by arm and round, and which of them were interrupted; all arms with the same number of rounds.
+    fn new(times: Vec<Vec<f64>>, interrupted: Vec<Vec<bool>>, seed: u64) -> Self {
+        let all = interrupted.iter().map(Vec::len).sum::<usize>().max(1);
+        let share = interrupted.iter().flatten().filter(|one| **one).count() as f64 / all as f64;
+        let counting = |interrupted: Vec<bool>| {
+            let few = interrupted.iter().filter(|one| !**one).count() < LEAST;
+            interrupted.into_iter().map(|one| few || !one).collect::<Vec<bool>>()
+        };
+        let counts: Vec<Vec<bool>> = interrupted.into_iter().map(counting).collect();
         let rounds = times.first().map_or(0, Vec::len);
         let correlation = times.first().and_then(|times| autocorrelation(times)).unwrap_or(0.0);
         let block = block_length(rounds, correlation).min(rounds.max(2) / 2);
@@ -101,10 +117,20 @@ impl Samples {
                     drawn.extend((0..block).map(|i| (first + i) % rounds));
                 }
                 drawn.truncate(rounds);
-                times.iter().map(|times| lower_quartile(drawn.iter().map(|round| times[*round]))).collect()
+                let quartile = |(times, counts): (&Vec<f64>, &Vec<bool>)| {
+                    lower_quartile(drawn.iter().filter(|round| counts[**round]).map(|round| times[*round]))
+                };
+                times.iter().zip(&counts).map(quartile).collect()
             })
             .collect();
-        Self { times, resampled }
+        Self { times, counts, interrupted: share, resampled }
+    }
+
+    /// The part of all timings in which the thread had to make room for others. They are left out, because a long
+    /// timing is interrupted more often than a short one: with them a difference of two arms is not what one does more
+    /// than the other. An arm that is nearly always interrupted keeps them all.
+    pub fn interrupted(&self) -> f64 {
+        self.interrupted
     }
 
     /// How many rounds there are.
@@ -125,7 +151,10 @@ impl Samples {
     /// A function of several arms' lower quartiles, with its interval over resampled rounds.
     pub fn combine(&self, arms: &[usize], function: impl Fn(&[f64]) -> f64) -> Estimate {
         let pick = |quartiles: &[f64]| arms.iter().map(|arm| quartiles[*arm]).collect::<Vec<_>>();
-        let all: Vec<f64> = self.times.iter().map(|times| lower_quartile(times.iter().copied())).collect();
+        let counting = |(times, counts): (&Vec<f64>, &Vec<bool>)| {
+            lower_quartile(times.iter().zip(counts).filter(|(_, counts)| **counts).map(|(time, _)| *time))
+        };
+        let all: Vec<f64> = self.times.iter().zip(&self.counts).map(counting).collect();
         let point = function(&pick(&all));
         let resampled = sorted(self.resampled.iter().map(|quartiles| function(&pick(quartiles))).collect());
         let tail = 0.5 * (1.0 - CONFIDENCE);
@@ -227,11 +256,7 @@ impl Session {
         let mut traced = Vec::new();
         let supply = self.supply.clone();
         let (elapsed, digest) = self.run(round, |body| {
-            let mut timed = || {
-                let start = thread_cpu_ns();
-                body();
-                thread_cpu_ns() - start
-            };
+            let mut timed = || window(&mut *body);
             match treatment {
                 Treatment::Off => Ok(timed()),
                 Treatment::Dose(of, times) => Ok(boundary::dose_from(&supply, of, *times, timed).0),
@@ -259,7 +284,8 @@ impl Session {
         Ok(elapsed as f64 / self.batch as f64)
     }
 
-    /// Chooses [`Session::batch`] so that one timing takes at least 20 µs; the time of one iteration in
+    /// Chooses [`Session::batch`] so that one timing takes at least 100 µs, of which reading the clock is a
+    /// hundredth at most; the time of one iteration in
     /// nanoseconds, roughly.
     ///
     /// # Errors
@@ -270,7 +296,7 @@ impl Session {
         for round in 0..5 {
             shortest = shortest.min(self.time(round, &Treatment::Off)?.max(1.0));
         }
-        self.batch = ((20_000.0 / shortest).ceil() as u64).clamp(1, 4096);
+        self.batch = ((100_000.0 / shortest).ceil() as u64).clamp(1, 4096);
         self.recorded = None;
         Ok(shortest)
     }
@@ -371,12 +397,39 @@ mod tests {
         assert!(error.message.contains("is not that of the plain run"), "{error}");
     }
 
+    /// Timings of 1 and 2 ms on a machine that takes the thread away every millisecond or so, for 100 µs of refilled
+    /// caches each time: the difference of the two arms is known.
+    #[test]
+    fn interruptions_do_not_tilt_the_difference_of_a_short_and_a_long_arm() {
+        let mut random = ChaCha8Rng::seed_from_u64(3);
+        let mut arm = |length: f64| -> (Vec<f64>, Vec<bool>) {
+            let one = |_| {
+                let hits = (0..(length / 1e5) as usize).filter(|_| below(&mut random, 10) == 0).count();
+                let noise = below(&mut random, 4_000) as f64;
+                (length + noise + 1e5 * hits as f64, hits > 0)
+            };
+            (0..400).map(one).unzip()
+        };
+        let (short, long) = (arm(1e6), arm(2e6));
+        let difference = |flags: [Vec<bool>; 2]| {
+            let samples = Samples::new(vec![short.0.clone(), long.0.clone()], flags.into(), 1);
+            samples.combine(&[0, 1], |t| t[1] - t[0]).point / 1e6
+        };
+        let known = difference([short.1.clone(), long.1.clone()]);
+        assert!((known - 1.0).abs() < 0.01, "{known}");
+        let unknown = difference([vec![false; 400], vec![false; 400]]);
+        assert!(unknown > 1.05, "{unknown}");
+        // Nothing is left of an arm that is always interrupted: then all of it counts.
+        let always = Samples::new(vec![vec![5.0; 20]], vec![vec![true; 20]], 1);
+        assert_eq!((always.of(0).point, always.interrupted()), (5.0, 1.0));
+    }
+
     #[test]
     fn combined_figures_keep_what_the_rounds_share() {
         // Rounds differ by a factor of ten, the arms by exactly 3.
         let first: Vec<f64> = (0..40).map(|round| f64::from(round * 10)).collect();
         let second: Vec<f64> = first.iter().map(|time| time + 3.0).collect();
-        let samples = Samples::new(vec![first, second], 1);
+        let samples = Samples::new(vec![first, second], vec![vec![false; 40]; 2], 1);
         let difference = samples.combine(&[0, 1], |t| t[1] - t[0]);
         assert_eq!((difference.point, difference.low, difference.high), (3.0, Some(3.0), Some(3.0)));
         assert!(samples.of(0).half_width().unwrap() > 10.0);

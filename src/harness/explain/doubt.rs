@@ -17,6 +17,9 @@ const TOLERATED: f64 = 0.05;
 /// A primitive whose part of the operation is below this is not held against anything.
 const SMALLEST: f64 = 0.01;
 
+/// Part of the timings that other work may interrupt before it is worth a word.
+const BUSY: f64 = 0.2;
+
 /// Rounds below which intervals are coarse.
 const FEW_ROUNDS: usize = 30;
 
@@ -47,6 +50,13 @@ pub(super) fn warnings(explanation: &Explanation, counts: &OpCounts, samples: &S
             "few-rounds",
             format!("only {} rounds fitted into the budget, so intervals are coarse", samples.rounds()),
             "give a larger --budget",
+        );
+    }
+    if samples.interrupted() > BUSY {
+        warn(
+            "busy-host",
+            format!("{} of the timings were interrupted by other work and left out", Share(samples.interrupted())),
+            "stop other work: intervals get narrower, and shared caches stay warm",
         );
     }
     for (name, calls) in &counts.elsewhere {
