@@ -20,7 +20,8 @@ pub fn workload() -> Workload {
 pub enum Upkeep {
     /// Next to none.
     Light,
-    /// Allocates, fills and frees a megabyte an iteration, to see whether that leaks into the window.
+    /// Allocates, fills and frees 64 KiB an iteration, to see whether that leaks into the window. A batch of them sweeps
+    /// the second-level cache too; more would leave the row fewer timing samples, which shifts its lower quartile.
     Heavy,
 }
 
@@ -32,7 +33,7 @@ pub fn chain(name: &str, steps: u32, upkeep: Upkeep) -> Workload {
         move |seed| Ok((0..STARTS).map(|start| (seed ^ start, walk(seed ^ start, steps))).collect::<Vec<_>>()),
         move |chains: &Vec<(u64, u64)>, index| {
             if upkeep == Upkeep::Heavy {
-                let page = vec![index as u8; 1 << 20];
+                let page = vec![index as u8; 1 << 16];
                 black_box(&page);
             }
             Ok(chains[(index % STARTS) as usize].0)
