@@ -95,18 +95,17 @@ fn conclusion(story: &Story) -> String {
 
 /// What one flag and the collector change, over all recordings: the largest miss, and whether samples vanish.
 fn by_configuration(story: &Story) -> String {
-    let worst = |with_flag: fn(&str) -> bool| {
-        let of = |reading: &Reading| {
-            let truth = story.fact(&reading.product, &reading.carry)?.carry_share.point;
-            with_flag(&reading.configuration).then(|| reading.carry_share.map(|share| share.point - truth))?
-        };
-        story.readings.iter().filter_map(of).map(f64::abs).reduce(f64::max)
+    let flagged = |reading: &Reading| ["DebugNonSafepoints", "both"].iter().any(|f| reading.configuration.contains(f));
+    let miss = |reading: &Reading| {
+        let truth = story.fact(&reading.product, &reading.carry)?.carry_share;
+        Some((reading.carry_share?.point - truth.point).abs())
     };
-    let flag = |configuration: &str| configuration.contains("DebugNonSafepoints") || configuration.contains("both");
+    let worst = |with_flag| {
+        let chosen = story.readings.iter().filter(|reading| flagged(reading) == with_flag);
+        chosen.filter_map(miss).reduce(f64::max)
+    };
     let mut out = String::new();
-    if let (Some(with), Some(without)) =
-        (worst(flag), worst(|c| !c.contains("DebugNonSafepoints") && !c.contains("both")))
-    {
+    if let (Some(with), Some(without)) = (worst(true), worst(false)) {
         out.push_str(&format!(
             "With DebugNonSafepoints the recorded share of the carry misses the dose's by at most {:.1} points, without by up to {:.1}.\n",
             with * 100.0,
@@ -178,4 +177,45 @@ fn row(story: &Story, reading: &Reading) -> Vec<String> {
         shown(reading.rest_share),
     ]);
     row
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flag_and_the_collectors_are_held_against_each_other() {
+        let fact = Fact {
+            product: "loop".into(),
+            carry: "branch".into(),
+            products: 1,
+            carries: 2,
+            time_ns: Estimate::point(1e6),
+            carry_share: Estimate::point(0.4),
+            product_share: Estimate::point(0.5),
+            first_step: 1.0,
+            over_branch: None,
+        };
+        let reading = |configuration: &str, carry: f64, delivered: f64| Reading {
+            product: "loop".into(),
+            carry: "branch".into(),
+            configuration: configuration.into(),
+            samples: 100,
+            delivered,
+            carry_share: Some(Estimate::point(carry)),
+            product_share: None,
+            rest_share: None,
+            error: None,
+        };
+        let readings = vec![
+            reading("G1", 0.9, 1.0),
+            reading("G1, DebugNonSafepoints", 0.42, 0.9),
+            reading("Serial", 0.0, 0.1),
+            reading("Serial, both", 0.37, 0.8),
+        ];
+        let story = Story { java: "17".into(), rounds: 1, facts: vec![fact], readings };
+        let text = by_configuration(&story);
+        assert!(text.contains("at most 3.0 points, without by up to 50.0."), "{text}");
+        assert!(text.contains("0.90 to 1.00 under G1, 0.10 to 0.80 under Serial."), "{text}");
+    }
 }
