@@ -27,6 +27,8 @@ pub mod report;
 pub mod runner;
 #[cfg(feature = "sampler")]
 pub mod sampler;
+#[cfg(test)]
+mod schemas;
 pub mod stats;
 pub mod unit;
 pub mod warning;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Something to distrust, with what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Warning {
     /// Short fixed code, kebab case: `clock-coarse`.
     pub code: String,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whether a workload is a primitive or an operation that calls primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A pure function with a standalone cost.

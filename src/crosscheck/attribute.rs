@@ -50,7 +50,7 @@ pub struct Draw {
 
 /// A frame and the weight that it brings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FrameWeight {
     /// The function's name as the profile has it.
     pub function: String,

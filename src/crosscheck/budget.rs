@@ -9,7 +9,7 @@ pub const FINE: (f64, f64) = (0.9, 1.1);
 
 /// Delivered against requested samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Budget {
     /// Samples in the profile; `None` where it gives only weights.
     pub delivered: Option<f64>,
@@ -29,7 +29,7 @@ pub struct Budget {
 
 /// What a sample budget says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetState {
     /// Between 0.9 and 1.1.

@@ -16,7 +16,7 @@ pub const ASSUMED_BAND: f64 = 0.25;
 
 /// What a reference rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
     /// Dose and replay, which agree.
@@ -33,7 +33,7 @@ pub enum Basis {
 
 /// The reference share of one primitive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reference {
     /// What it rests on.
     pub basis: Basis,

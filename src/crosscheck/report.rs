@@ -18,17 +18,13 @@ use crate::warning::Warning;
 /// Version of this schema.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The JSON Schema of [`Report`], as published in `docs/schema/crosscheck.json`.
-#[cfg(feature = "cli")]
-pub fn schema() -> String {
-    let schema = schemars::schema_for!(Report);
-    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
-}
+/// The JSON Schema of [`Report`].
+pub const SCHEMA: &str = include_str!("../../docs/schema/crosscheck.schema.json");
 
 /// One operation, what it is made of, and what each sampler said about it. Shares are 0 to 1 of the
 /// operation's time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Report {
     /// Version of this schema.
     pub schema_version: u32,
@@ -56,7 +52,7 @@ pub struct Report {
 
 /// How it was judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Method {
     /// A sampled share may be off by this much.
     pub margin: f64,
@@ -72,7 +68,7 @@ pub struct Method {
 
 /// The answer in a few figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Summary {
     /// Share of the operation that its primitives make up, by reference.
     pub explained: Option<Estimate>,
@@ -94,7 +90,7 @@ pub struct Summary {
 
 /// One primitive: every estimate of its share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
     /// The primitive's name; `rest` for what is not behind a boundary.
     pub primitive: String,
@@ -122,7 +118,7 @@ pub struct Row {
 
 /// What one sampler says of one primitive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Reading {
     /// The sampled share.
     pub sampled: Estimate,
@@ -139,7 +135,7 @@ pub struct Reading {
 
 /// One profile and what is known about how it was taken.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sampler {
     /// Its name in the report.
     pub name: String,
@@ -169,7 +165,7 @@ pub struct Sampler {
 
 /// A profile scored as a whole, over the rows that have a reference and the rest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Scores {
     /// The largest |sampled − reference|.
     pub largest_error: Option<f64>,
@@ -181,15 +177,4 @@ pub struct Scores {
     pub rank_agreement: Option<f64>,
     /// Part of the weight that was attributed to a primitive.
     pub coverage: f64,
-}
-
-#[cfg(all(test, feature = "cli"))]
-mod tests {
-    /// `primitives crosscheck --schema > docs/schema/crosscheck.json` brings it up to date.
-    #[test]
-    fn the_published_schema_is_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/schema/crosscheck.json");
-        let published = std::fs::read_to_string(path).unwrap();
-        assert_eq!(published.trim(), super::schema().trim());
-    }
 }

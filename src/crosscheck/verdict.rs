@@ -20,7 +20,7 @@ pub const FEWEST_EFFECTIVE: f64 = 50.0;
 
 /// What the judge says about one share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Within the margin.
@@ -58,7 +58,7 @@ impl Verdict {
 
 /// A sampled share held against its reference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Judgement {
     /// The verdict.
     pub verdict: Verdict,

@@ -42,7 +42,7 @@ pub struct Check {
 
 /// What a selfcheck found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Certificate {
     /// Version of the record schema.
     pub schema_version: u32,
@@ -74,7 +74,7 @@ pub struct Certificate {
 
 /// How often an injected slow-down was found.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Power {
     /// The slow-down, in percent.
     pub injected_percent: u32,

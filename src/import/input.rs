@@ -115,11 +115,13 @@ impl<'a> Input<'a> {
             self.head.drain(..3);
             return Ok(self);
         }
-        let Some(encoding) = utf16_of(&self.head) else { return Ok(self) };
+        let Some(unit) = utf16_of(&self.head) else { return Ok(self) };
         let limits = self.limits;
         let bytes = self.bytes()?;
-        let (text, _, _) = encoding.decode(&bytes);
-        let mut rest: Box<dyn Read + 'a> = Box::new(Cursor::new(text.into_owned().into_bytes()));
+        let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+        let text = String::from_utf16_lossy(&units);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let mut rest: Box<dyn Read + 'a> = Box::new(Cursor::new(text.as_bytes().to_vec()));
         let head = read_head(&mut rest)?;
         Ok(Input { head, rest, limits })
     }
@@ -132,21 +134,22 @@ impl From<Vec<u8>> for Input<'static> {
     }
 }
 
-fn utf16_of(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+/// How two bytes make a unit of UTF-16, where the input begins as one.
+fn utf16_of(head: &[u8]) -> Option<fn([u8; 2]) -> u16> {
     if head.starts_with(&[0xff, 0xfe]) {
-        return Some(encoding_rs::UTF_16LE);
+        return Some(u16::from_le_bytes);
     }
     if head.starts_with(&[0xfe, 0xff]) {
-        return Some(encoding_rs::UTF_16BE);
+        return Some(u16::from_be_bytes);
     }
     // Without a mark: sixteen printable ASCII characters in every other byte.
     let pairs: Vec<_> = head.chunks_exact(2).take(16).collect();
     let printable = |byte: u8| matches!(byte, b'\t' | b'\r' | b'\n' | b' '..=b'~');
     if pairs.len() == 16 && pairs.iter().all(|pair| pair[1] == 0 && printable(pair[0])) {
-        return Some(encoding_rs::UTF_16LE);
+        return Some(u16::from_le_bytes);
     }
     if pairs.len() == 16 && pairs.iter().all(|pair| pair[0] == 0 && printable(pair[1])) {
-        return Some(encoding_rs::UTF_16BE);
+        return Some(u16::from_be_bytes);
     }
     None
 }

@@ -100,7 +100,7 @@ pub struct StackSample {
 
 /// Something a reader left out or changed, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Note {
     /// Short fixed code: `lines-ignored`, `no-stack`.
     pub code: String,

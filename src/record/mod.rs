@@ -24,7 +24,7 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The measurements of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Record {
     /// Version of this schema.
     pub schema_version: u32,
@@ -46,7 +46,7 @@ pub struct Record {
 
 /// The program that wrote a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Tool {
     /// `countercheck`, or the imported harness.
     pub name: String,
@@ -58,7 +58,7 @@ pub struct Tool {
 
 /// The machine and the build. What could not be read is `None`, never a guess.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Environment {
     /// Operating system and architecture: `linux-x86_64`.
     pub platform: String,
@@ -94,7 +94,7 @@ pub struct Environment {
 
 /// What the clock of one process can tell apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClockCalibration {
     /// Smallest non-zero step of the thread CPU clock, in nanoseconds.
     pub step_ns: u64,
@@ -106,7 +106,7 @@ pub struct ClockCalibration {
 
 /// All measurements of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
     /// The workload's name, parameter included.
     pub name: String,
@@ -130,7 +130,7 @@ pub struct Row {
 
 /// How consecutive iterations depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Variant {
     /// Independent inputs, back to back.
@@ -144,7 +144,7 @@ pub enum Variant {
 
 /// The timing samples of one row in one process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measurement {
     /// Which process, from 0.
     pub process: u32,
@@ -158,7 +158,7 @@ pub struct Measurement {
 
 /// One clock interval over `iterations` executions. In JSON: `[iterations, cpu_ns, wall_ns]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "(u64, u64, u64)", into = "(u64, u64, u64)")]
 pub struct TimingSample {
     /// Executions in the interval.
@@ -190,7 +190,7 @@ impl TimingSample {
 
 /// Allocation per operation: not measured, or measured (which may be zero).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Allocation {
     /// No allocation pass ran.

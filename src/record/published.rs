@@ -7,7 +7,7 @@ use crate::unit::Nanos;
 
 /// The figures of one source.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Published {
     /// Version of the record schema.
     pub schema_version: u32,
@@ -19,7 +19,7 @@ pub struct Published {
 
 /// One published figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Where it ran: `jvm`, `go`, `julia`.
     pub runtime: String,

@@ -47,7 +47,7 @@ pub struct Summary {
 
 /// A row as `--json` prints it: the fields that marmotBench's users know, and more. `null` is "not known".
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FlatRow {
     /// The workload's name.
     pub name: String,

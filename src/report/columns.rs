@@ -26,7 +26,6 @@ pub fn table(form: Form, headers: &[&str], rows: &[Vec<String>], left: usize) ->
         Form::Markdown => comfy_table::presets::ASCII_MARKDOWN,
     });
     table.set_content_arrangement(ContentArrangement::Disabled);
-    table.force_no_tty();
     table.set_header(headers.to_vec());
     for row in rows {
         table.add_row(row.iter().map(|text| safe(text)).collect::<Vec<_>>());

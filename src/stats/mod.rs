@@ -18,7 +18,7 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// A point estimate with its interval. `low` and `high` are `None` where the data do not support one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Estimate {
     /// The point estimate.
     pub point: f64,

@@ -72,7 +72,7 @@ pub(super) struct Args {
     /// Exit with status 1 where a share has one of these verdicts
     #[arg(long, value_delimiter = ',', value_name = "VERDICTS")]
     fail_on: Vec<FailOn>,
-    /// Print JSON (docs/schema/crosscheck.json)
+    /// Print JSON (docs/schema/crosscheck.schema.json)
     #[arg(long, conflicts_with = "markdown")]
     json: bool,
     /// Print Markdown
@@ -115,7 +115,7 @@ struct Evidence {
 
 pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     if args.schema {
-        writeln!(std::io::stdout(), "{}", crate::crosscheck::report::schema())?;
+        writeln!(std::io::stdout(), "{}", crate::crosscheck::report::SCHEMA.trim_end())?;
         return Ok(Outcome::Fine);
     }
     if let Some(path) = &args.html {

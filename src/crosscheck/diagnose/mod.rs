@@ -23,7 +23,7 @@ use crate::profile::{Frame, FrameKind, Profile, StackId};
 
 /// A way in which samplers mislead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Mechanism {
     /// The rate asked for is above the kernel tick that drives the timer.
@@ -114,7 +114,7 @@ impl Mechanism {
 
 /// How sure a diagnosis is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
     /// The profile or its provenance shows it.
@@ -125,7 +125,7 @@ pub enum Certainty {
 
 /// One mechanism found in one profile.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "cli", derive(schemars::JsonSchema))]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Diagnosis {
     /// The mechanism.
     pub mechanism: Mechanism,
