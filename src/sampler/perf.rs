@@ -244,24 +244,33 @@ fn read_script(sampler: Sampler, text: &str, windows: &Windows) -> Result<Taken,
 }
 
 /// perf prints an address's physical function before the functions inlined into it, and then once more by
-/// its name in debug information, where that is not the symbol's. Inlined functions belong before theirs.
+/// its name in debug information, where that is not the symbol's; or by that name alone, as if it were inlined
+/// too. Inlined functions belong before theirs.
 fn physical_last(lines: Vec<Frame>) -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::with_capacity(lines.len());
     let mut lines = lines.into_iter().peekable();
-    while let Some(frame) = lines.next() {
-        let address = frame.address;
-        if frame.kind == FrameKind::Inlined {
-            frames.push(Frame { address: None, ..frame });
-            continue;
+    while let Some(first) = lines.next() {
+        let address = first.address;
+        let mut group: Vec<Frame> = Vec::new();
+        let mut physical = None;
+        let mut next = Some(first);
+        while let Some(frame) = next {
+            let frame = Frame { address: None, ..frame };
+            if frame.kind == FrameKind::Inlined {
+                group.push(frame)
+            } else {
+                physical = Some(frame)
+            }
+            // The next physical function at the same address is the next call of a recursion.
+            next = lines
+                .next_if(|next| next.address == address && (next.kind == FrameKind::Inlined || physical.is_none()));
         }
-        let same = |next: &Frame| next.kind == FrameKind::Inlined && next.address == address;
-        let mut inlined = Vec::new();
-        while let Some(next) = lines.next_if(same) {
-            inlined.push(Frame { address: None, ..next });
+        match &physical {
+            Some(physical) => drop(group.pop_if(|last| bare(&last.function) == bare(&physical.function))),
+            None => group.last_mut().into_iter().for_each(|last| last.kind = FrameKind::Plain),
         }
-        inlined.pop_if(|last| bare(&last.function) == bare(&frame.function));
-        frames.append(&mut inlined);
-        frames.push(Frame { address: None, ..frame });
+        frames.append(&mut group);
+        frames.extend(physical);
     }
     frames
 }
@@ -355,6 +364,19 @@ mod tests {
         );
         assert_eq!((frames[2].kind, frames[3].kind), (FrameKind::Inlined, FrameKind::Inlined));
         assert_eq!(frames[1].module.as_deref(), Some("/tmp/a (b)/t"));
+    }
+
+    #[test]
+    fn a_function_told_by_its_name_in_debug_information_alone_is_no_inlined_one() {
+        let script = " 2156     1.000000011:    1003009 \n\
+            \t            75fa spin<7>+0x4a (inlined)\n\
+            \t            75fa tail_callee+0x4a (inlined)\n\
+            \t            1155 work (/tmp/t)\n\
+            \t            1155 work (/tmp/t)\n";
+        let taken = read_script(Sampler::PerfDwarf, script, &windows()).unwrap();
+        let stack = taken.profile.root_to_leaf(taken.profile.samples[0].stack.unwrap());
+        let kinds: Vec<_> = stack.iter().map(|id| taken.profile.frame(*id).kind).collect();
+        assert_eq!(kinds, [FrameKind::Plain, FrameKind::Plain, FrameKind::Plain, FrameKind::Inlined]);
     }
 
     #[test]

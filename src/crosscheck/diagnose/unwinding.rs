@@ -111,7 +111,7 @@ fn missing_is_beside(case: &Case, part: usize, row: &Row, reading: &Reading) -> 
         return false;
     }
     let stacks = case.profile.samples.iter().filter_map(|sample| sample.stack);
-    let callers: BTreeSet<&str> = stacks.filter_map(|stack| case.primitive_frame(stack, part)?.1).collect();
+    let callers: BTreeSet<&str> = stacks.filter_map(|stack| case.primitive_frame(stack, part)?.1).map(bare).collect();
     let mut beside: BTreeMap<&str, f64> = BTreeMap::new();
     for sample in &case.profile.samples {
         let Some(stack) = sample.stack.filter(|stack| case.attribution.owners[stack.0 as usize] == Owner::Rest) else {
@@ -119,13 +119,19 @@ fn missing_is_beside(case: &Case, part: usize, row: &Row, reading: &Reading) -> 
         };
         let weight = sample.weights.get(case.attribution.weight).copied().unwrap_or(0.0);
         let physical: Vec<&Frame> = case.frames(stack).filter(|frame| frame.kind != FrameKind::Inlined).collect();
-        let callee = physical.windows(2).rev().find(|pair| callers.contains(pair[1].function.as_str()));
+        let callee = physical.windows(2).rev().find(|pair| callers.contains(bare(&pair[1].function)));
         if let Some([callee, _]) = callee {
-            *beside.entry(callee.function.as_str()).or_default() += weight;
+            *beside.entry(bare(&callee.function)).or_default() += weight;
         }
     }
     let most = beside.into_values().fold(0.0, f64::max);
     ratio(most, case.attribution.total) > lacks / 2.0
+}
+
+/// A function's name without its path: a profile may have one function by its symbol and by its name in debug
+/// information.
+fn bare(name: &str) -> &str {
+    name.rsplit("::").next().unwrap_or(name)
 }
 
 /// Stacks that end before the root that the others share.
