@@ -105,7 +105,7 @@ def divan(program, seconds, folder):
     """divan gives no verdict: the medians of both sides, by row, and the empty body."""
     medians, spent, empty = [], 0.0, None
     for side in ("old", "new"):
-        out, took = run([program, "--bench", "--max-time", f"{seconds:.3f}"], side, folder)
+        out, took = run([program, "--bench", "--min-time", f"{seconds:.3f}", "--max-time", f"{seconds:.3f}"], side, folder)
         spent += took
         found, group = {}, None
         for line in out.splitlines():

@@ -433,7 +433,7 @@ fn warnings(explanation: &Explanation, profiles: &[(String, &Profile)], attribut
     warnings
 }
 
-/// The reference is a lower quartile and a profile shows a mean. Where the two differ, shares do: what slows
+/// The reference is a lower decile and a profile shows a mean. Where the two differ, shares do: what slows
 /// down less than the whole reads too low.
 fn slower_while_sampled(explanation: &Explanation, name: &str, profile: &Profile) -> Option<Warning> {
     const MATTERS: f64 = 1.03;
@@ -445,7 +445,7 @@ fn slower_while_sampled(explanation: &Explanation, name: &str, profile: &Profile
         code: "slower-while-sampled".into(),
         message: format!(
             "an execution took {} on average while {name} sampled it, and {} in the reference, which is a lower \
-             quartile: a primitive that did not slow down with the rest reads {:.1} % of its share too low",
+             decile: a primitive that did not slow down with the rest reads {:.1} % of its share too low",
             crate::unit::Nanos(sampled),
             crate::unit::Nanos(reference),
             100.0 * (1.0 - 1.0 / slower)

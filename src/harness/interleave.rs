@@ -1,7 +1,7 @@
 //! Several ways of doing one piece of work, timed in one process in interleaved, random order.
 //!
 //! Each round runs every arm once, on the round's own input, with the stack moved by a random amount of up
-//! to a page. An arm's figure is the lower quartile over rounds, which stays put where means and medians
+//! to a page. An arm's figure is a low quantile over rounds, which stays put where means and medians
 //! follow the load of the machine; figures of several arms are combined over the same resampled rounds, so
 //! that what the arms of a round share cancels.
 
@@ -33,11 +33,13 @@ pub struct Plan {
     pub at_least: usize,
     /// Rounds after which to stop whatever is left.
     pub at_most: usize,
+    /// The quantile over rounds that is an arm's figure.
+    pub quantile: f64,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { seed: 1, budget: Duration::from_secs(25), at_least: 12, at_most: 2_000 }
+        Self { seed: 1, budget: Duration::from_secs(25), at_least: 12, at_most: 2_000, quantile: LOWER_QUARTILE }
     }
 }
 
@@ -48,7 +50,8 @@ pub struct Samples {
     /// Which rounds count, by arm: see [`Samples::interrupted`].
     counts: Vec<Vec<bool>>,
     interrupted: f64,
-    /// Lower quartile of each arm in each resample of rounds.
+    quantile: f64,
+    /// Low quantile of each arm in each resample of rounds.
     resampled: Vec<Vec<f64>>,
 }
 
@@ -91,12 +94,12 @@ pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f6
             break;
         }
     }
-    Ok(Samples::new(times, interrupted, plan.seed))
+    Ok(Samples::new(times, interrupted, plan))
 }
 
 impl Samples {
     /// Times by arm and round, and which of them were interrupted; all arms with the same number of rounds.
-    fn new(times: Vec<Vec<f64>>, interrupted: Vec<Vec<bool>>, seed: u64) -> Self {
+    fn new(times: Vec<Vec<f64>>, interrupted: Vec<Vec<bool>>, plan: &Plan) -> Self {
         let all = interrupted.iter().map(Vec::len).sum::<usize>().max(1);
         let share = interrupted.iter().flatten().filter(|one| **one).count() as f64 / all as f64;
         let counting = |interrupted: Vec<bool>| {
@@ -107,7 +110,7 @@ impl Samples {
         let rounds = times.first().map_or(0, Vec::len);
         let correlation = times.first().and_then(|times| autocorrelation(times)).unwrap_or(0.0);
         let block = block_length(rounds, correlation).min(rounds.max(2) / 2);
-        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut random = ChaCha8Rng::seed_from_u64(plan.seed);
         let mut drawn: Vec<usize> = Vec::with_capacity(rounds + block);
         let resampled = (0..if rounds < 2 { 0 } else { RESAMPLES })
             .map(|_| {
@@ -118,12 +121,12 @@ impl Samples {
                 }
                 drawn.truncate(rounds);
                 let quartile = |(times, counts): (&Vec<f64>, &Vec<bool>)| {
-                    lower_quartile(drawn.iter().filter(|round| counts[**round]).map(|round| times[*round]))
+                    low(drawn.iter().filter(|round| counts[**round]).map(|round| times[*round]), plan.quantile)
                 };
                 times.iter().zip(&counts).map(quartile).collect()
             })
             .collect();
-        Self { times, counts, interrupted: share, resampled }
+        Self { times, counts, interrupted: share, quantile: plan.quantile, resampled }
     }
 
     /// The part of all timings in which the thread had to make room for others. They are left out, because a long
@@ -143,16 +146,16 @@ impl Samples {
         &self.times[arm]
     }
 
-    /// The lower quartile of an arm with its interval.
+    /// The low quantile of an arm with its interval.
     pub fn of(&self, arm: usize) -> Estimate {
         self.combine(&[arm], |quartiles| quartiles[0])
     }
 
-    /// A function of several arms' lower quartiles, with its interval over resampled rounds.
+    /// A function of several arms' low quantiles, with its interval over resampled rounds.
     pub fn combine(&self, arms: &[usize], function: impl Fn(&[f64]) -> f64) -> Estimate {
         let pick = |quartiles: &[f64]| arms.iter().map(|arm| quartiles[*arm]).collect::<Vec<_>>();
         let counting = |(times, counts): (&Vec<f64>, &Vec<bool>)| {
-            lower_quartile(times.iter().zip(counts).filter(|(_, counts)| **counts).map(|(time, _)| *time))
+            low(times.iter().zip(counts).filter(|(_, counts)| **counts).map(|(time, _)| *time), self.quantile)
         };
         let all: Vec<f64> = self.times.iter().zip(&self.counts).map(counting).collect();
         let point = function(&pick(&all));
@@ -165,8 +168,8 @@ impl Samples {
     }
 }
 
-fn lower_quartile(times: impl Iterator<Item = f64>) -> f64 {
-    quantile(&sorted(times.collect()), LOWER_QUARTILE).unwrap_or(f64::NAN)
+fn low(times: impl Iterator<Item = f64>, at: f64) -> f64 {
+    quantile(&sorted(times.collect()), at).unwrap_or(f64::NAN)
 }
 
 /// What is done to the primitives of an operation in one arm.
@@ -412,7 +415,7 @@ mod tests {
         };
         let (short, long) = (arm(1e6), arm(2e6));
         let difference = |flags: [Vec<bool>; 2]| {
-            let samples = Samples::new(vec![short.0.clone(), long.0.clone()], flags.into(), 1);
+            let samples = Samples::new(vec![short.0.clone(), long.0.clone()], flags.into(), &Plan::default());
             samples.combine(&[0, 1], |t| t[1] - t[0]).point / 1e6
         };
         let known = difference([short.1.clone(), long.1.clone()]);
@@ -420,7 +423,7 @@ mod tests {
         let unknown = difference([vec![false; 400], vec![false; 400]]);
         assert!(unknown > 1.05, "{unknown}");
         // Nothing is left of an arm that is always interrupted: then all of it counts.
-        let always = Samples::new(vec![vec![5.0; 20]], vec![vec![true; 20]], 1);
+        let always = Samples::new(vec![vec![5.0; 20]], vec![vec![true; 20]], &Plan::default());
         assert_eq!((always.of(0).point, always.interrupted()), (5.0, 1.0));
     }
 
@@ -429,7 +432,7 @@ mod tests {
         // Rounds differ by a factor of ten, the arms by exactly 3.
         let first: Vec<f64> = (0..40).map(|round| f64::from(round * 10)).collect();
         let second: Vec<f64> = first.iter().map(|time| time + 3.0).collect();
-        let samples = Samples::new(vec![first, second], vec![vec![false; 40]; 2], 1);
+        let samples = Samples::new(vec![first, second], vec![vec![false; 40]; 2], &Plan::default());
         let difference = samples.combine(&[0, 1], |t| t[1] - t[0]);
         assert_eq!((difference.point, difference.low, difference.high), (3.0, Some(3.0), Some(3.0)));
         assert!(samples.of(0).half_width().unwrap() > 10.0);
