@@ -32,7 +32,36 @@ pub(super) fn gate_holds(samples: &Samples, at: &Places) -> bool {
     })
 }
 
-pub(super) fn warnings(explanation: &Explanation, counts: &OpCounts, samples: &Samples, at: &Places) -> Vec<Warning> {
+/// Where unit costs came from, and so why one may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Costs {
+    Measured,
+    Recorded,
+}
+
+impl Costs {
+    /// Why a primitive has no unit cost, and the remedy.
+    fn missing(self, name: &str) -> (String, &'static str) {
+        match self {
+            Self::Measured => (
+                format!("{name} cannot be run alone, so nothing is predicted for it"),
+                "give its boundary the means with Boundary::rerun, or take its cost from a record with --costs",
+            ),
+            Self::Recorded => (
+                format!("the record has no row of {name}, so nothing is predicted for it"),
+                "measure it too: `time --only` with its name and `--record`, or leave --costs out",
+            ),
+        }
+    }
+}
+
+pub(super) fn warnings(
+    explanation: &Explanation,
+    counts: &OpCounts,
+    samples: &Samples,
+    at: &Places,
+    costs: Costs,
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code: &str, message: String, remedy: &str| {
         warnings.push(Warning { code: code.to_owned(), message, remedy: remedy.to_owned() });
@@ -75,7 +104,7 @@ pub(super) fn warnings(explanation: &Explanation, counts: &OpCounts, samples: &S
         );
     }
     for primitive in &explanation.primitives {
-        for (code, message, remedy) in of_primitive(explanation, primitive, samples, at) {
+        for (code, message, remedy) in of_primitive(explanation, primitive, samples, at, costs) {
             warn(code, message, remedy);
         }
     }
@@ -98,7 +127,13 @@ pub(super) fn warnings(explanation: &Explanation, counts: &OpCounts, samples: &S
 
 type Doubt = (&'static str, String, &'static str);
 
-fn of_primitive(explanation: &Explanation, one: &Explained, samples: &Samples, at: &Places) -> Vec<Doubt> {
+fn of_primitive(
+    explanation: &Explanation,
+    one: &Explained,
+    samples: &Samples,
+    at: &Places,
+    costs: Costs,
+) -> Vec<Doubt> {
     let name = &one.primitive;
     let mut doubts = Vec::new();
     let Some((_, causal)) = at.primitives.iter().find(|(other, _)| other == name) else { return doubts };
@@ -106,11 +141,8 @@ fn of_primitive(explanation: &Explanation, one: &Explained, samples: &Samples, a
         return doubts;
     };
     let Some(predicted) = one.predicted_ns else {
-        doubts.push((
-            "no-unit-cost",
-            format!("{name} cannot be run alone, so nothing is predicted for it"),
-            "give its boundary the means with Boundary::rerun, or take its cost from a record with --costs",
-        ));
+        let (message, remedy) = costs.missing(name);
+        doubts.push(("no-unit-cost", message, remedy));
         return doubts;
     };
     if predicted.point.max(dose.point) < SMALLEST * time.point {

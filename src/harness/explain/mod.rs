@@ -89,7 +89,9 @@ pub fn explain(
         Some(record) => recorded::units(record, &sizes),
         None => measured_units(&samples, &at),
     };
+    let costs = if settings.costs.is_some() { doubt::Costs::Recorded } else { doubt::Costs::Measured };
     let mut explanation = assemble(&counts, &samples, &at, &traced, &units);
+    explanation.warnings = doubt::warnings(&explanation, &counts, &samples, &at, costs);
     explanation.warnings.extend(settings.costs.as_ref().and_then(recorded::of_another_machine));
     Ok(explanation)
 }
@@ -252,7 +254,7 @@ fn assemble(
             }
         })
         .collect();
-    let mut explanation = Explanation {
+    Explanation {
         operation: counts.operation.clone(),
         time_ns: Some(samples.of(at.off)),
         primitives,
@@ -260,9 +262,7 @@ fn assemble(
         replay_all_ns: (!at.primitives.is_empty()).then(|| at.all.saving(samples)),
         causal_valid: doubt::gate_holds(samples, at),
         warnings: Vec::new(),
-    };
-    explanation.warnings = doubt::warnings(&explanation, counts, samples, at);
-    explanation
+    }
 }
 
 /// The functions that were declared to be the primitive's, and the closures seen at its boundaries.
