@@ -123,8 +123,10 @@ function remedies(report, { wallReference = false } = {}) {
   // The mix was timed by the wall clock too, so a sampler of wall time is no other clock than its reference.
   const warnings = report.warnings.filter((warning) => !(wallReference && warning.code === 'wall-clock'));
   const all = [...warnings, ...report.samplers.flatMap((sampler) => sampler.diagnoses ?? [])];
+  // What can be done on a command line is no remedy for the sampler of this browser.
+  const useful = (remedy) => (wallReference && remedy?.includes('--') ? '' : remedy);
   const sentence = (text) => text && `${text[0].toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, '.');
-  const lines = all.map((one) => [one.message, one.remedy].map(sentence).filter(Boolean).join(' '));
+  const lines = all.map((one) => [one.message, useful(one.remedy)].map(sentence).filter(Boolean).join(' '));
   return lines.length ? el('ul', { class: 'notes' }, ...lines.map((text) => el('li', { text }))) : null;
 }
 

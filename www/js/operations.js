@@ -62,12 +62,13 @@ export function operationsView() {
         ? `Op counts × this browser’s costs explain between ${percent(explained[0])} and ${percent(explained[explained.length - 1])} of the measured time; the rest is not behind a boundary.`
         : '',
     );
+    const tailed = complete.some(([, { measured }]) => measured.p90);
     fill(
       place,
       table(
         'Operations: predicted from op counts, then measured',
-        ['operation', 'predicted', 'measured', 'difference', 'explained', 'p90 / p99', 'first call'].map((text) => column(text)),
-        (operations.size ? [...operations] : SHOWN.map((name) => [name, null])).map(([name, operation]) => line(name, operation)),
+        ['operation', 'predicted', 'measured', 'difference', 'explained', ...(tailed ? ['p90 / p99'] : []), 'first call'].map((text) => column(text)),
+        (operations.size ? [...operations] : SHOWN.map((name) => [name, null])).map(([name, operation]) => line(name, operation, tailed)),
       ),
     );
     fill(breakdown, ...[...operations].filter(([, { parts }]) => predictionOf(parts)).map(([name, { parts, measured }]) => details(name, parts, measured)));
@@ -103,8 +104,8 @@ function cell(estimate) {
   return el('td', { title: interval(estimate) }, el('span', { class: 'figure', text: time(estimate.point) }), el('span', { class: 'fine', text: plusMinus(estimate) }));
 }
 
-function line(name, operation) {
-  if (!operation) return el('tr', {}, el('th', { scope: 'row' }, ...breakable(name)), ...Array.from({ length: 6 }, () => el('td', { class: 'pending', text: '' })));
+function line(name, operation, tailed) {
+  if (!operation) return el('tr', {}, el('th', { scope: 'row' }, ...breakable(name)), ...Array.from({ length: tailed ? 6 : 5 }, () => el('td', { class: 'pending', text: '' })));
   const predicted = predictionOf(operation.parts);
   const measured = operation.measured;
   const both = predicted && measured?.p50;
@@ -117,7 +118,7 @@ function line(name, operation) {
     cell(measured?.p50),
     el('td', { text: both ? time(measured.p50.point - predicted.point) : '' }),
     el('td', { text: both ? percent(predicted.point / measured.p50.point) : '' }),
-    el('td', { class: measured?.p90 ? null : 'pending', text: tails, title: measured?.p90 ? '' : 'shorter than 1,000 clock steps, or fewer than 36 timing samples' }),
+    tailed ? el('td', { class: measured?.p90 ? null : 'pending', text: tails, title: measured?.p90 ? '' : 'shorter than 1,000 clock steps, or fewer than 36 timing samples' }) : null,
     el('td', { text: measured?.cold ? time(measured.cold) : '—' }),
   );
 }
