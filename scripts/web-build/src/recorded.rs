@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
+use countercheck::record::compare::AA_ROW;
 use countercheck::record::{Variant, store};
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ pub fn write(records: &Path, out: &Path) -> anyhow::Result<()> {
         let record = store::read(&path)?;
         for row in record.summaries() {
             let Some(p50) = row.p50_ns else { continue };
-            if row.variant != Variant::Throughput || !RUNTIMES.contains(&row.runtime.as_str()) {
+            if row.name == AA_ROW || row.variant != Variant::Throughput || !RUNTIMES.contains(&row.runtime.as_str()) {
                 continue;
             }
             let figure = json!({
