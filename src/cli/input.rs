@@ -18,7 +18,10 @@ pub(super) fn read_profile(path: &Path, format: Option<&str>) -> anyhow::Result<
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         bail!("{} is a directory; expected a profile", path.display());
     }
-    read(file, &options).with_context(|| path.display().to_string())
+    let profile = read(file, &options).with_context(|| path.display().to_string())?;
+    #[cfg(all(feature = "sampler", target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let profile = crate::sampler::symbolise(profile);
+    Ok(profile)
 }
 
 /// The index of the weight of this name, the profile's default where none is named.

@@ -28,3 +28,5 @@ pub const OPERATION: &str = "operation";
 pub const ITERATIONS: &str = "iterations";
 /// CPU time of the thread that ran them, in nanoseconds.
 pub const THREAD_CPU_NS: &str = "thread_cpu_ns";
+/// Begins the fact that holds the build id of a module, in hexadecimal; the module's name follows.
+pub const BUILD_ID: &str = "build_id of ";

@@ -10,6 +10,8 @@ mod perf;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod pprof_rs;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod symbolise;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod symbols;
 mod window;
 
@@ -24,6 +26,8 @@ use crate::unit::{Nanos, Share};
 use crate::warning::Warning;
 use crate::workload::{Digest, Fixture, Workload, WorkloadError};
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use symbolise::symbolise;
 pub use window::MARKER;
 
 /// A sampling profiler.

@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use rustc_hash::FxHashMap;
 
 use crate::profile::{Frame, FrameKind};
@@ -110,21 +110,9 @@ impl Symbols {
             return vec![Frame { function: format!("0x{address:x}"), ..Frame::default() }];
         };
         let tables = tables.get_or_init(|| Tables::load(module));
-        let in_file = address - module.bias;
-        let mut chain: Vec<Frame> = tables.inline_chain(in_file);
-        chain.reverse();
-        let physical = tables.function(in_file).map(str::to_owned);
-        if chain.is_empty() {
-            chain.push(Frame::default());
-        }
-        for (depth, frame) in chain.iter_mut().enumerate() {
-            frame.kind = if depth == 0 { FrameKind::Plain } else { FrameKind::Inlined };
+        let mut chain = tables.frames(address - module.bias);
+        for frame in &mut chain {
             frame.module = Some(name.clone());
-            if depth == 0
-                && let Some(physical) = &physical
-            {
-                frame.function = physical.clone();
-            }
             if frame.function.is_empty() {
                 frame.function = format!("[{name}]");
             }
@@ -133,12 +121,57 @@ impl Symbols {
     }
 }
 
+/// A program or library on disk, by addresses of a recording made elsewhere or earlier.
+pub(super) struct Binary {
+    tables: Tables,
+    /// Where each segment lies in the file and in memory.
+    segments: Vec<(Range<u64>, u64)>,
+    build_id: Option<Vec<u8>>,
+}
+
+impl Binary {
+    /// Reads a file; `None` where there is none, or it is no program.
+    pub(super) fn open(path: &Path) -> Option<Self> {
+        let data = std::fs::read(path).ok()?;
+        let file = object::File::parse(&*data).ok()?;
+        let segments = file
+            .segments()
+            .map(|segment| {
+                let (offset, size) = segment.file_range();
+                (offset..offset.saturating_add(size), segment.address())
+            })
+            .collect();
+        let build_id = file.build_id().ok().flatten().map(<[u8]>::to_vec);
+        Some(Self { tables: Tables::read(path, &data), segments, build_id })
+    }
+
+    /// The id that the linker gave the build.
+    pub(super) fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
+    }
+
+    /// The frames at an offset in the file, outermost (the physical function) first; none where it names no function.
+    pub(super) fn frames(&self, offset: u64) -> Vec<Frame> {
+        let segment = self.segments.iter().find(|(range, _)| range.contains(&offset));
+        let Some((range, address)) = segment else { return Vec::new() };
+        let mut chain = self.tables.frames(offset - range.start + address);
+        if chain.iter().any(|frame| frame.function.is_empty()) {
+            chain.clear();
+        }
+        chain
+    }
+}
+
 impl Tables {
     fn load(module: &Module) -> Self {
         let data = std::fs::read(&module.path).unwrap_or_else(|_| memory_image(module));
+        Self::read(&module.path, &data)
+    }
+
+    fn read(path: &Path, data: &[u8]) -> Self {
         let mut functions = Vec::new();
-        let mut lines = addr2line::Loader::new(&module.path).ok();
-        if let Ok(file) = object::File::parse(&*data) {
+        let mut lines = addr2line::Loader::new(path).ok();
+        if let Ok(file) = object::File::parse(data) {
             add_functions(&file, &mut functions);
             if let Some(debug) = debug_file(&file)
                 && let Ok(data) = std::fs::read(&debug)
@@ -151,6 +184,22 @@ impl Tables {
         functions.sort();
         functions.dedup_by_key(|function| (function.0, function.1));
         Self { functions, lines }
+    }
+
+    /// The frames at an address in the file, outermost (the physical function) first; a function without a name is empty.
+    fn frames(&self, address: u64) -> Vec<Frame> {
+        let mut chain = self.inline_chain(address);
+        chain.reverse();
+        if chain.is_empty() {
+            chain.push(Frame::default());
+        }
+        for (depth, frame) in chain.iter_mut().enumerate() {
+            frame.kind = if depth == 0 { FrameKind::Plain } else { FrameKind::Inlined };
+        }
+        if let Some(physical) = self.function(address) {
+            chain[0].function = physical.to_owned();
+        }
+        chain
     }
 
     fn function(&self, address: u64) -> Option<&str> {

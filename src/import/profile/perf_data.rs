@@ -4,6 +4,8 @@
 //! Bring the text of `perf script` where names are wanted. Call chains recorded with DWARF stay short, as
 //! unwinding them takes the programs.
 
+mod lengths;
+
 use std::io::Cursor;
 
 use linux_perf_data::linux_perf_event_reader::constants::{
@@ -13,6 +15,7 @@ use linux_perf_data::linux_perf_event_reader::{CpuMode, EventRecord, SampleRecor
 use linux_perf_data::{Error, PerfFile, PerfFileReader, PerfFileRecord};
 use rustc_hash::FxHashMap;
 
+use self::lengths::Shape;
 use super::perf_script::base_event;
 use super::{Format, Options, facts_of_event};
 use crate::import::Detection;
@@ -23,15 +26,6 @@ use crate::profile::{Builder, Frame, FrameId, FrameKind, Profile, StackSample, T
 const NAME: &str = "perf-data";
 
 pub(super) const FORMAT: Format = Format { name: NAME, description: "perf.data", detect, read };
-
-/// The header of a pipe is 16 bytes long, and says so.
-const PIPE_HEADER: &[u8] = &[16, 0, 0, 0, 0, 0, 0, 0];
-const PIPE_HEADER_SIZE: usize = 16;
-
-/// `PERF_RECORD_HEADER_TRACING_DATA` and `PERF_RECORD_AUXTRACE` of `tools/lib/perf/include/perf/event.h`: more data
-/// follows these than their size says.
-const TRACING_DATA: u64 = 66;
-const AUXTRACE: u64 = 71;
 
 fn detect(head: &[u8]) -> Detection {
     let is_perf = head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP");
@@ -46,16 +40,9 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
 }
 
 fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
-    let is_pipe = bytes.get(8..16) == Some(PIPE_HEADER);
-    let parsed = match is_pipe {
-        true => {
-            check_pipe(&bytes)?;
-            PerfFileReader::parse_pipe(Cursor::new(bytes))
-        }
-        false => {
-            check_sections(&bytes)?;
-            PerfFileReader::parse_file(Cursor::new(bytes))
-        }
+    let parsed = match lengths::check(&bytes)? {
+        Shape::Pipe => PerfFileReader::parse_pipe(Cursor::new(bytes)),
+        Shape::File => PerfFileReader::parse_file(Cursor::new(bytes)),
     };
     let PerfFileReader { mut perf_file, mut record_iter } = parsed.map_err(|error| broken(&error.to_string(), 0))?;
     let mut reader = Reader::new(&perf_file, options);
@@ -84,64 +71,6 @@ fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
 fn broken(found: &str, records: u64) -> ImportError {
     let position = if records == 0 { Position::Whole } else { Position::Item(format!("record {records}")) };
     ImportError::malformed(NAME, position, found, "a complete recording of perf record")
-}
-
-/// Offsets and sizes of the header's sections lie within the file: otherwise it is truncated.
-fn check_sections(bytes: &[u8]) -> Result<(), ImportError> {
-    let big = bytes.starts_with(b"2ELIFREP");
-    let word = |at: usize| -> Option<u64> {
-        let word: [u8; 8] = bytes.get(at..at + 8)?.try_into().ok()?;
-        Some(if big { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) })
-    };
-    // magic, size, attribute size, then three sections of offset and size.
-    for (at, what) in [(24, "attributes"), (40, "data"), (56, "event types")] {
-        let (Some(offset), Some(size)) = (word(at), word(at + 8)) else {
-            let found = format!("{} bytes (truncated)", bytes.len());
-            return Err(ImportError::malformed(NAME, Position::Byte(0), found, "a header of 72 bytes"));
-        };
-        if offset.checked_add(size).is_none_or(|end| end > bytes.len() as u64) {
-            let found = format!("{} bytes to the end of the file (truncated)", bytes.len());
-            let expected = format!("{what} of {size} bytes at byte {offset}");
-            return Err(ImportError::malformed(NAME, Position::Byte(at as u64), found, expected));
-        }
-        if what == "data" && size == 0 {
-            let found = "a data section of 0 bytes: perf was killed before it finished the file";
-            return Err(ImportError::malformed(NAME, Position::Byte(at as u64), found, "recorded data"));
-        }
-    }
-    Ok(())
-}
-
-/// The last record of a pipe is whole: the parser below takes a part of one for the end.
-fn check_pipe(bytes: &[u8]) -> Result<(), ImportError> {
-    let big = bytes.starts_with(b"2ELIFREP");
-    let number = |at: usize, width: usize| -> Option<u64> {
-        let digits = bytes.get(at..at + width)?.iter();
-        let step = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
-        Some(if big { digits.fold(0, step) } else { digits.rev().fold(0, step) })
-    };
-    let mut at = PIPE_HEADER_SIZE;
-    while at < bytes.len() {
-        let truncated = |expected: String| {
-            let found = format!("{} bytes to the end of the stream (truncated)", bytes.len() - at);
-            ImportError::malformed(NAME, Position::Byte(at as u64), found, expected)
-        };
-        let (Some(kind), Some(size)) = (number(at, 4), number(at + 6, 2)) else {
-            return Err(truncated("a record's header of 8 bytes".to_owned()));
-        };
-        let follows = match kind {
-            AUXTRACE => number(at + 8, 8),
-            // Its padding differs by version of perf: what is behind it is left to the parser.
-            TRACING_DATA => return Ok(()),
-            _ => Some(0),
-        };
-        let end = follows.and_then(|more| more.checked_add(size)).and_then(|size| size.checked_add(at as u64));
-        match end.and_then(|end| usize::try_from(end).ok()) {
-            Some(end) if end <= bytes.len() && size >= 8 => at = end,
-            _ => return Err(truncated(format!("a record of {size} bytes"))),
-        }
-    }
-    Ok(())
 }
 
 struct Mapping {
@@ -366,6 +295,11 @@ impl Reader {
         if let Ok(Some(words)) = file.cmdline() {
             provenance.facts.insert("cmdline".into(), words.join(" "));
         }
+        for dso in file.build_ids().unwrap_or_default().into_values() {
+            let id: String = dso.build_id.iter().map(|byte| format!("{byte:02x}")).collect();
+            let path = String::from_utf8_lossy(&dso.path).into_owned();
+            provenance.facts.insert(format!("{}{path}", crate::profile::facts::BUILD_ID), id);
+        }
         for event in &self.events {
             *provenance.events.entry(event.name.clone()).or_default() += event.samples;
         }
@@ -383,7 +317,7 @@ mod tests {
     fn a_header_without_its_sections_is_truncated() {
         let mut bytes = b"PERFILE2".to_vec();
         assert!(read_bytes(&bytes).unwrap_err().to_string().contains("truncated"));
-        for word in [104u64, 136, 200, 136, 1 << 40, 1 << 20, 0, 0] {
+        for word in [104u64, 136, 200, 136, 1 << 40, 1 << 20, 0, 0, 0, 0, 0, 0] {
             bytes.extend_from_slice(&word.to_le_bytes());
         }
         let error = read_bytes(&bytes).unwrap_err().to_string();
