@@ -125,7 +125,7 @@ pub fn measurements(records: &[(String, Record)]) -> Table {
                 text(&row.name),
                 text(&row.family),
                 word(&row.kind),
-                row.parameter.map_or(Cell::Null, |parameter| whole(parameter)),
+                row.parameter.map_or(Cell::Null, whole),
                 word(&row.variant),
                 text(&row.runtime),
                 text(&row.implementation),

@@ -9,6 +9,9 @@ use super::{Losses, physical_frames};
 use crate::import::profile::otlp::message;
 use crate::profile::{Frame, FrameId, FrameKind, Profile, StackId, ThreadId};
 
+/// What makes two samples one.
+type Identity = (Option<StackId>, Option<ThreadId>);
+
 pub(super) fn write(profile: &Profile, losses: &mut Losses) -> Vec<u8> {
     let mut writer = Writer::new(profile);
     let mut rounded = 0;
@@ -20,8 +23,8 @@ pub(super) fn write(profile: &Profile, losses: &mut Losses) -> Vec<u8> {
         profile.weight_types.iter().enumerate().map(|(at, kind)| (kind.name.as_str(), kind.unit.as_str(), Some(at)));
     for (name, unit, weight) in kinds.chain(counted.then_some(("samples", "count", None))) {
         // Samples of one stack and one thread are one sample.
-        let mut places: FxHashMap<(Option<StackId>, Option<ThreadId>), usize> = FxHashMap::default();
-        let mut sums: Vec<((Option<StackId>, Option<ThreadId>), f64)> = Vec::new();
+        let mut places: FxHashMap<Identity, usize> = FxHashMap::default();
+        let mut sums: Vec<(Identity, f64)> = Vec::new();
         for sample in &profile.samples {
             let value = weight.map_or(sample.count.unwrap_or(0) as f64, |weight| sample.weights[weight]);
             if value == 0.0 {

@@ -186,6 +186,9 @@ fn item(what: &str, index: usize, found: impl Into<String>, expected: impl Into<
     ImportError::malformed(NAME, Position::Item(format!("{what}[{index}]")), found, expected)
 }
 
+/// What makes two samples one.
+type Identity = (Option<StackId>, Option<ThreadId>);
+
 fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     let bytes = input.bytes()?;
     let data = message::ProfilesData::decode(bytes.as_slice()).map_err(|error| {
@@ -199,8 +202,8 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     let reader = Reader { dictionary: &dictionary };
     let mut frames = Frames::default();
     let mut kinds: Vec<WeightType> = Vec::new();
-    let mut values: FxHashMap<(Option<StackId>, Option<ThreadId>), usize> = FxHashMap::default();
-    let mut sums: Vec<((Option<StackId>, Option<ThreadId>), Vec<f64>)> = Vec::new();
+    let mut values: FxHashMap<Identity, usize> = FxHashMap::default();
+    let mut sums: Vec<(Identity, Vec<f64>)> = Vec::new();
     let scopes = data.resource_profiles.iter().flat_map(|resource| &resource.scope_profiles);
     let mut samples_read = 0u64;
     for profile in scopes.flat_map(|scope| &scope.profiles) {
