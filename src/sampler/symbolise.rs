@@ -99,7 +99,7 @@ mod tests {
     use object::Object;
 
     use super::*;
-    use crate::profile::{Frame, WeightType};
+    use crate::profile::{Frame, FrameKind, WeightType};
 
     #[inline(never)]
     fn landmark() -> usize {
@@ -147,7 +147,9 @@ mod tests {
         let profile = symbolise(recorded(&path, &id, offset));
         let name = format!("{}::landmark", module_path!());
         let stack = profile.root_to_leaf(profile.samples[0].stack.unwrap());
-        assert!(stack.iter().all(|frame| profile.frame(*frame).function == name), "{:?}", profile.frames);
+        // An optimised build has more inlined into it.
+        let mut physical = stack.iter().map(|frame| profile.frame(*frame)).filter(|frame| frame.kind == FrameKind::Plain);
+        assert!(physical.all(|frame| frame.function == name), "{:?}", profile.frames);
         assert_eq!((profile.total(0), profile.notes.len()), (7.0, 0));
 
         let other = symbolise(recorded(&path, "00ff", offset));
