@@ -239,6 +239,8 @@ pub fn all() -> Vec<Case> {
         body: work::lockstep,
         misleads: |sampler| match sampler {
             Sampler::Pprof | Sampler::PprofBlocklist => Expectation::Misleads(vec![Mechanism::Lockstep]),
+            // A regular period of its own slides along the load's by a fraction of it each time.
+            Sampler::PerfFp | Sampler::PerfDwarf => Expectation::Misleads(vec![Mechanism::Lockstep]),
             _ => Expectation::Sound,
         },
     });

@@ -148,7 +148,8 @@ mod tests {
         let name = format!("{}::landmark", module_path!());
         let stack = profile.root_to_leaf(profile.samples[0].stack.unwrap());
         // An optimised build has more inlined into it.
-        let mut physical = stack.iter().map(|frame| profile.frame(*frame)).filter(|frame| frame.kind == FrameKind::Plain);
+        let mut physical =
+            stack.iter().map(|frame| profile.frame(*frame)).filter(|frame| frame.kind == FrameKind::Plain);
         assert!(physical.all(|frame| frame.function == name), "{:?}", profile.frames);
         assert_eq!((profile.total(0), profile.notes.len()), (7.0, 0));
 

@@ -127,7 +127,7 @@ pub(super) fn lockstep(case: &Case) -> Option<Diagnosis> {
         return None;
     }
     let step = regular_step(case)?;
-    let mut evidence = vec![format!("one sample every {:.2} ms, regularly", step / 1e6)];
+    let mut evidence = vec![format!("samples come whole steps of {:.2} ms apart", step / 1e6)];
     let period = case.explanation.time_ns.map(|time| time.point).filter(|period| in_step(step, *period));
     evidence.extend(
         period.map(|period| format!("the operation takes {:.2} ms, {:.2} of that step", period / 1e6, period / step)),
@@ -156,13 +156,13 @@ pub(super) fn lockstep(case: &Case) -> Option<Diagnosis> {
     })
 }
 
-/// Nanoseconds between samples, where nine tenths of the gaps are multiples of one step.
+/// The step in nanoseconds of which the gaps between samples, nine tenths of them at least, are multiples.
 fn regular_step(case: &Case) -> Option<f64> {
     let times: Option<Vec<u64>> = case.attribution.draws.iter().map(|draw| draw.time_ns).collect();
     let Some(mut times) = times.filter(|times| times.len() > 50) else {
-        // Without times, a timer that is said to be bound to the tick is regular.
-        let tick_bound = case.fact(facts::TIMER) == Some("tick");
-        return tick_bound.then(|| case.budget.delivered_hz.map(|hz| 1e9 / hz)).flatten();
+        // Without times, a timer that is said to be bound to the tick fires on ticks, however many samples were kept.
+        let hz = case.tick().or(case.budget.delivered_hz).filter(|_| case.fact(facts::TIMER) == Some("tick"))?;
+        return Some(1e9 / hz);
     };
     times.sort_unstable();
     let gaps: Vec<f64> = times.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
