@@ -87,8 +87,8 @@ pub fn interleave(arms: &mut [Arm<'_>], plan: &Plan, progress: &mut dyn FnMut(f6
             }
         }
         let used = (thread_cpu_ns() - start) as f64;
-        let by_rounds = round as f64 / plan.at_least as f64;
-        progress((used / budget).min(by_rounds).min(1.0));
+        let done_of = |rounds: usize| round as f64 / rounds as f64;
+        progress((used / budget).min(done_of(plan.at_least)).max(done_of(plan.at_most)).min(1.0));
         // Whether the next round still fits, by what a round took so far.
         if round >= plan.at_least && used * (1.0 + 1.0 / (round as f64 + 1.0)) > budget {
             break;
@@ -358,6 +358,10 @@ mod tests {
         let mut last = 0.0;
         let samples = interleave(&mut arms, &plan, &mut |done| last = done).unwrap();
         assert!(samples.rounds() >= plan.at_least && last > 0.9, "{} rounds, {last}", samples.rounds());
+        // Whichever of budget and rounds ends it.
+        let few = Plan { at_least: 1, at_most: 3, ..plan };
+        assert_eq!(interleave(&mut arms, &few, &mut |done| last = done).unwrap().rounds(), 3);
+        assert!((last - 1.0).abs() < f64::EPSILON, "{last}");
         let dose = samples.combine(&[0, 2], |t| (t[1] - t[0]) / 2.0 / t[0]);
         let replay = samples.combine(&[0, 3, 4], |t| (t[1] - t[2]) / t[0]);
         // Half the figure as leeway: noise between interleaved arms is a few percent.
