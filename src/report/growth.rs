@@ -47,7 +47,8 @@ fn line(what: &str, scaling: Option<&Scaling>, unit: &dyn Fn(f64) -> String) -> 
         None => String::new(),
     };
     let misfit = match scaling.lack_of_fit_p {
-        Some(p) if p < 0.01 => {
+        // Counts do not spread at all: what rounds to nothing is not worth a word.
+        Some(p) if p < 0.01 && scaling.misfit >= 0.005 => {
             format!("; the law misses the figures by {:.0} %, more than they spread", scaling.misfit * 100.0)
         }
         _ => String::new(),
