@@ -5,16 +5,16 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::v8::{self, Node, NodeId};
+use super::v8::{self, Leaf, Node, NodeId};
 use super::{Format, Options, json};
 use crate::import::Detection;
-use crate::import::error::ImportError;
+use crate::import::error::{ImportError, Position};
 use crate::import::input::Input;
 use crate::profile::{Builder, Profile, SampleClock, WeightType};
 
@@ -272,6 +272,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     builder.keep_at_most(options.keep_samples);
     builder.default_weight(1);
     let mut samples_read = 0;
+    let mut samples_lost = 0;
     let mut duration: Option<f64> = None;
     for ((pid, _), mut joined) in profiles {
         joined.chunks.sort_by(|(a, ..), (b, ..)| a.total_cmp(b));
@@ -285,16 +286,31 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
         let key = joined.thread.unwrap_or((pid, "?".into()));
         let name = threads.get(&key).filter(|name| !name.is_empty()).map_or("thread", String::as_str);
         let thread = builder.new_thread(&format!("{name} {}/{}", key.0, key.1));
-        let leaves = v8::stacks(NAME, &mut builder, &nodes)?;
+        let cut = cut_lost_parents(&mut nodes);
+        if cut > 0 {
+            let message = "the trace lacks callers: a chunk is missing, or the profile began before the trace; their \
+                           totals are too low";
+            builder.note("callers-missing", message, cut);
+        }
+        let mut leaves = v8::stacks(NAME, &mut builder, &nodes)?;
+        for node in &samples {
+            leaves.entry(*node).or_insert(Leaf::Lost);
+        }
         let span = joined.start.zip(joined.end).map(|(start, end)| end - start);
         deltas.resize(samples.len(), 0.0);
         let clock = v8::add_samples(NAME, &mut builder, &leaves, &samples, &deltas, span, Some(thread))?;
         clock.tell(&mut builder);
         duration = span.into_iter().chain(duration).reduce(f64::max);
         samples_read += samples.len();
+        samples_lost += clock.lost;
     }
     if samples_read == 0 {
         return Err(ImportError::NoSamples { why: format!("{total} events with CPU profiles that hold no samples") });
+    }
+    if samples_lost == samples_read as u64 {
+        let position = Position::Item("ProfileChunk".into());
+        let found = format!("{samples_lost} samples, each of a node that no chunk holds");
+        return Err(ImportError::malformed(NAME, position, found, "the chunks with the nodes of the samples"));
     }
     let provenance = builder.provenance();
     provenance.format = NAME.into();
@@ -303,6 +319,20 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     provenance.events.insert("ProfileChunk samples".into(), samples_read as u64);
     provenance.events.insert("other events".into(), kept.others);
     Ok(builder.finish())
+}
+
+/// Makes roots of nodes whose parent no chunk holds, and counts them. A trace buffer that ran full, or a
+/// profile that began before the trace, leaves the first chunks out; what the others say still holds.
+fn cut_lost_parents(nodes: &mut [Node]) -> u64 {
+    let known: FxHashSet<NodeId> = nodes.iter().map(|node| node.id).collect();
+    let mut cut = 0;
+    for node in nodes {
+        if node.parent.is_some_and(|parent| !known.contains(&parent)) {
+            node.parent = None;
+            cut += 1;
+        }
+    }
+    cut
 }
 
 /// The array form may lack its end: a browser that died leaves it so, and viewers accept it.
@@ -348,6 +378,32 @@ mod tests {
             assert_eq!(self_total(&profile, 1, "f"), (10e3, 40e3));
             assert_eq!(self_total(&profile, 1, "g"), (30e3, 30e3));
             assert_eq!(profile.threads, ["CrRendererMain 1/7"]);
+        }
+    }
+
+    #[test]
+    fn a_profile_that_began_before_the_trace_does_not_hide_the_others() {
+        let early = r#"{"ph":"P","name":"ProfileChunk","pid":1,"tid":9,"id":"0x0","ts":50,"args":{"data":{
+            "cpuProfile":{"samples":[8,8]},"timeDeltas":[4,6]}}}"#;
+        let profile = read_text(&format!("[{early},{EVENTS}]")).unwrap();
+        assert_eq!(profile.total(0), 3.0);
+        assert_eq!(self_total(&profile, 1, "f"), (10e3, 40e3));
+        assert!(profile.provenance.notes.iter().any(|note| note.code == "nodes-missing" && note.count == 2));
+
+        let error = read_text(&format!("[{early}]")).unwrap_err().to_string();
+        assert!(error.contains("2 samples, each of a node that no chunk holds"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_chunk_is_told_and_its_callers_are_not_invented() {
+        let late = r#"{"ph":"P","name":"ProfileChunk","pid":1,"tid":9,"id":"0x1","ts":300,"args":{"data":{
+            "cpuProfile":{"nodes":[{"id":3,"parent":2,"callFrame":{"functionName":"g"}}],"samples":[3,2,3]},
+            "timeDeltas":[10,30,20]}}}"#;
+        let profile = read_text(&format!("[{late}]")).unwrap();
+        assert_eq!(profile.total(0), 2.0);
+        assert_eq!(self_total(&profile, 1, "g"), (30e3, 30e3));
+        for code in ["nodes-missing", "callers-missing"] {
+            assert!(profile.provenance.notes.iter().any(|note| note.code == code && note.count == 1), "{code}");
         }
     }
 

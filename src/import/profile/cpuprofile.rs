@@ -41,6 +41,8 @@ fn detect(head: &[u8]) -> Detection {
         (false, true, true) => Detection::Yes,
         // The old tree comes first, and may be all that is left of a truncated file.
         (false, true, false) => Detection::NotSure,
+        // So do the nodes of the present shape.
+        (true, _, false) if memchr::memmem::find(head, b"\"callFrame\"").is_some() => Detection::NotSure,
         _ => Detection::No,
     }
 }
@@ -60,10 +62,18 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     builder.keep_at_most(options.keep_samples);
     let leaves = v8::stacks(NAME, &mut builder, &file.nodes)?;
     let hits: f64 = file.nodes.iter().filter_map(|node| node.hit_count).sum();
+    // The old shape writes start and end in whole seconds: a span below that of the timestamps is rounding.
+    let stamped = file.timestamps.as_deref().and_then(|times| Some(times.last()? - times.first()?));
     let span_us = file.start_time.zip(file.end_time).map(|(start, end)| end - start);
+    let span_us = span_us.filter(|span| stamped.is_none_or(|stamped| *span >= stamped)).or(stamped);
     let samples = file.samples.unwrap_or_default();
+    let clock_field = if file.time_deltas.is_some() { "timeDeltas" } else { "timestamps" };
     let deltas = match (file.time_deltas, file.timestamps) {
         (Some(deltas), _) => deltas,
+        // One more than samples: the first is the start, to the microsecond.
+        (None, Some(times)) if times.len() == samples.len() + 1 => {
+            times.windows(2).map(|pair| pair[1] - pair[0]).collect()
+        }
         (None, Some(times)) => {
             let before = file.start_time.into_iter().chain(times.iter().copied());
             times.iter().zip(before).map(|(time, before)| time - before).collect()
@@ -72,7 +82,7 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     };
     if !deltas.is_empty() && deltas.len() != samples.len() {
         let found = format!("{} time deltas", deltas.len());
-        let at = Position::Item("timeDeltas".into());
+        let at = Position::Item(clock_field.into());
         return Err(ImportError::malformed(NAME, at, found, format!("{}, one for each sample", samples.len())));
     }
     if samples.is_empty() {
@@ -228,5 +238,24 @@ mod tests {
         assert_eq!(self_total(&profile, 0, "f"), (0.0, 2.0));
         assert_eq!(profile.provenance.duration_ns, Some(1_000_000_000));
         assert!(matches!(read_text(&text[..text.len() / 2]), Err(ImportError::Malformed { .. })));
+    }
+
+    #[test]
+    fn a_first_timestamp_more_than_samples_is_the_start() {
+        let text = r#"{"head":{"functionName":"(root)","id":1,"hitCount":0,"children":[
+            {"functionName":"f","id":2,"hitCount":1,"children":[]},
+            {"functionName":"g","id":3,"hitCount":1,"children":[]}]},
+            "startTime":5,"endTime":5,"samples":[2,3,2],"timestamps":[5000100,5000400,5000450,5000520]}"#;
+        let profile = read_text(text).unwrap();
+        assert_eq!(self_total(&profile, 1, "f"), (50e3, 50e3));
+        assert_eq!(self_total(&profile, 1, "g"), (70e3, 70e3));
+        assert_eq!(profile.provenance.duration_ns, Some(420_000));
+    }
+
+    #[test]
+    fn a_file_that_ends_within_its_nodes_is_called_truncated() {
+        let text = r#"{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"children":[2]},{"id":2,"callFr"#;
+        let error = read_text(text).unwrap_err().to_string();
+        assert!(error.contains("truncated"), "{error}");
     }
 }

@@ -58,6 +58,8 @@ pub(super) enum Leaf {
     Stack(Option<StackId>),
     /// `(idle)`: nothing ran.
     Idle,
+    /// A node that the recording refers to and does not hold: what ran is not known.
+    Lost,
 }
 
 /// Interns the stack of every node.
@@ -144,6 +146,10 @@ pub(super) struct Clock {
     pub idle_us: f64,
     /// Samples of `(idle)`.
     pub idle: u64,
+    /// Microseconds of samples whose node the recording lacks.
+    pub lost_us: f64,
+    /// Samples whose node the recording lacks.
+    pub lost: u64,
     /// Deltas below zero.
     pub backwards: u64,
 }
@@ -179,10 +185,18 @@ pub(super) fn add_samples(
             let position = Position::Item(format!("samples[{index}]"));
             return Err(ImportError::malformed(format, position, format!("the node {}", node.0), "the id of a node"));
         };
-        let Leaf::Stack(stack) = leaf else {
-            clock.idle += 1;
-            clock.idle_us += duration;
-            continue;
+        let stack = match leaf {
+            Leaf::Stack(stack) => stack,
+            Leaf::Idle => {
+                clock.idle += 1;
+                clock.idle_us += duration;
+                continue;
+            }
+            Leaf::Lost => {
+                clock.lost += 1;
+                clock.lost_us += duration;
+                continue;
+            }
         };
         let time_ns = times.get(index).map(|time| (time.max(0.0) * 1e3) as u64);
         let weights = vec![1.0, duration * 1e3];
@@ -197,6 +211,14 @@ impl Clock {
         if self.idle > 0 {
             let message = format!("(idle) is no work: its samples ({:.0} µs) were left out", self.idle_us);
             builder.note("idle-left-out", message, self.idle);
+        }
+        if self.lost > 0 {
+            let message = format!(
+                "the trace lacks the nodes of samples ({:.0} µs), which were left out: a chunk is missing, or the \
+                 profile began before the trace",
+                self.lost_us
+            );
+            builder.note("nodes-missing", message, self.lost);
         }
         if self.backwards > 0 {
             let message = "time deltas below zero: the running clock is kept, a duration is at least zero";
