@@ -321,12 +321,15 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     Ok(builder.finish())
 }
 
-/// Makes roots of nodes whose parent no chunk holds, and counts them. A trace buffer that ran full, or a
+/// Makes roots of nodes whose parent no chunk holds, and counts them; a child that no chunk holds is forgotten. A trace buffer that ran full, or a
 /// profile that began before the trace, leaves the first chunks out; what the others say still holds.
 fn cut_lost_parents(nodes: &mut [Node]) -> u64 {
     let known: FxHashSet<NodeId> = nodes.iter().map(|node| node.id).collect();
     let mut cut = 0;
     for node in nodes {
+        if let Some(children) = &mut node.children {
+            children.retain(|child| known.contains(child));
+        }
         if node.parent.is_some_and(|parent| !known.contains(&parent)) {
             node.parent = None;
             cut += 1;
