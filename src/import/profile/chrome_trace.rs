@@ -321,8 +321,9 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     Ok(builder.finish())
 }
 
-/// Makes roots of nodes whose parent no chunk holds, and counts them; a child that no chunk holds is forgotten. A trace buffer that ran full, or a
-/// profile that began before the trace, leaves the first chunks out; what the others say still holds.
+/// Makes roots of nodes whose parent no chunk holds, and counts them; a child that no chunk holds is forgotten. A trace
+/// buffer that ran full, or a profile that began before the trace, leaves the first chunks out; what the others say
+/// still holds.
 fn cut_lost_parents(nodes: &mut [Node]) -> u64 {
     let known: FxHashSet<NodeId> = nodes.iter().map(|node| node.id).collect();
     let mut cut = 0;
@@ -408,6 +409,16 @@ mod tests {
         for code in ["nodes-missing", "callers-missing"] {
             assert!(profile.provenance.notes.iter().any(|note| note.code == code && note.count == 1), "{code}");
         }
+    }
+
+    #[test]
+    fn a_child_that_no_chunk_holds_is_forgotten() {
+        let text = r#"[{"ph":"P","name":"Profile","pid":1,"tid":9,"id":"0x1","ts":1,"args":{"data":{"startTime":1}}},
+            {"ph":"P","name":"ProfileChunk","pid":1,"tid":9,"id":"0x1","ts":30,"args":{"data":{"cpuProfile":{
+            "nodes":[{"id":1,"callFrame":{"functionName":"f"},"children":[2,7]},
+            {"id":2,"callFrame":{"functionName":"g"}}],"samples":[1,2]},"timeDeltas":[10,20]}}}]"#;
+        let profile = read_text(text).unwrap();
+        assert_eq!((self_total(&profile, 0, "f"), self_total(&profile, 0, "g")), ((1.0, 2.0), (1.0, 1.0)));
     }
 
     #[test]
