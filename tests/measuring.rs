@@ -311,3 +311,35 @@ fn a_budget_that_is_no_budget_is_told_what_it_should_be() {
         assert!(message.contains("expected a number of seconds above 0 and at most 86400"), "{bad}: {message}");
     }
 }
+
+#[test]
+fn a_number_out_of_range_is_refused_before_anything_is_measured() {
+    for (arguments, expected) in [
+        (&["count", "store/64", "--iterations", "0"][..], "0 is not in 1..=1000000"),
+        (&["flamegraph", "store/64", "--hz", "0"], "0 is not in 1..=100000"),
+        (&["flamegraph", "store/64", "--hz", "4294967295"], "4294967295 is not in 1..=100000"),
+        (&["crosscheck", "store/64", "--hz", "0"], "0 is not in 1..=100000"),
+        (&["exam", "--hz", "0"], "0 is not in 1..=100000"),
+        (&["exam", "--certify", "--runs", "0"], "0 is not in 1.."),
+        (&["exam", "--cpu-seconds", "1e300"], "expected a number of seconds above 0 and at most 86400"),
+        (&["flamegraph", "store/64", "--cpu-seconds", "-1"], "expected a number of seconds above 0 and at most 86400"),
+    ] {
+        let output = own(arguments);
+        let message = text(&output.stderr);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{arguments:?}: {message}");
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn an_error_says_its_cause_once_and_names_the_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = text(&own(&["records", "show", folder.path().to_str().unwrap()]).stderr);
+    assert_eq!(message.matches("Is a directory").count(), 1, "{message}");
+
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = Command::new(example("own")).arg("list").stdout(full).output().unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("cannot write to the standard output: "), "{message}");
+}

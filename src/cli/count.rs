@@ -13,7 +13,7 @@ pub(super) struct Args {
     #[arg(required = true)]
     operations: Vec<String>,
     /// Iterations to count, each on its own input
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     iterations: u64,
     /// Seed of the inputs
     #[arg(long, default_value_t = 1)]

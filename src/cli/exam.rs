@@ -26,10 +26,10 @@ pub(super) struct Args {
     #[arg(long, value_delimiter = ',')]
     samplers: Vec<Sampler>,
     /// CPU time of each run, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0, value_parser = super::seconds, allow_negative_numbers = true)]
     cpu_seconds: f64,
     /// Samples a second to ask for
-    #[arg(long, default_value_t = 997)]
+    #[arg(long, default_value_t = 997, value_parser = super::hertz())]
     hz: u32,
     /// Do not measure delivered rates and overhead
     #[arg(long)]
@@ -63,7 +63,7 @@ pub(super) struct Args {
     #[arg(long)]
     certify: bool,
     /// How often, with --certify
-    #[arg(long, default_value_t = 100, requires = "certify")]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..), requires = "certify")]
     runs: u64,
     /// Where the runs are kept, with --certify
     #[arg(long, value_name = "FILE", default_value = "profiles/exam/certify.jsonl", requires = "certify")]
@@ -126,9 +126,6 @@ fn print(args: &Args, board: &Scoreboard) -> anyhow::Result<Outcome> {
 }
 
 fn plan(args: &Args) -> anyhow::Result<Plan> {
-    if !(args.cpu_seconds > 0.0 && args.cpu_seconds.is_finite()) {
-        bail!("--cpu-seconds must be a positive number, found {}", args.cpu_seconds);
-    }
     let mut cases = case::all();
     if let Some(text) = &args.case {
         cases.retain(|case| case.name.contains(text.as_str()));

@@ -36,13 +36,13 @@ pub(super) struct Args {
     #[arg(short, long, value_name = "FILE.svg")]
     output: Option<PathBuf>,
     /// CPU time to sample, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = super::seconds, allow_negative_numbers = true)]
     cpu_seconds: f64,
     /// own, pprof, pprof-blocklist, perf (which is perf-fp) or perf-dwarf; by default the first that runs here
     #[arg(long)]
     sampler: Option<Sampler>,
     /// Samples a second of CPU time to ask for
-    #[arg(long, default_value_t = 997)]
+    #[arg(long, default_value_t = 997, value_parser = super::hertz())]
     hz: u32,
     /// Seed of the inputs
     #[arg(long, default_value_t = 1)]
@@ -75,9 +75,6 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     let Some(workload) = suite.resolve(name) else {
         bail!("there is no workload {name:?}; `primitives list` names them");
     };
-    if !(args.cpu_seconds > 0.0 && args.cpu_seconds.is_finite()) {
-        bail!("--cpu-seconds must be a positive number, found {}", args.cpu_seconds);
-    }
     let sampler = args.sampler.unwrap_or_else(Sampler::preferred);
     let request = Request { sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));

@@ -214,11 +214,27 @@ fn exit(outcome: anyhow::Result<Outcome>) -> ExitCode {
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             // It may quote a file, and a file may hold what steers a terminal.
-            let message: Vec<String> = format!("{error:#}").lines().map(terminal::plain).collect();
+            let message: Vec<String> = said(&error).lines().map(terminal::plain).collect();
             eprintln!("error: {}", message.join("\n"));
             ExitCode::from(2)
         }
     }
+}
+
+/// The error and its causes, but for a cause that the error before it quotes.
+fn said(error: &anyhow::Error) -> String {
+    let outermost = error.downcast_ref::<std::io::Error>().filter(|_| error.chain().len() == 1);
+    let mut message = match outermost {
+        // Files are named where they are opened; what has no name is the standard output.
+        Some(io) => format!("cannot write to the standard output: {io}"),
+        None => error.to_string(),
+    };
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.ends_with(&cause) {
+            message += &format!(": {cause}");
+        }
+    }
+    message
 }
 
 /// Whether all rows are there: a row that failed is printed and fails the call.
@@ -232,6 +248,12 @@ fn seconds(text: &str) -> Result<f64, String> {
         Ok(seconds) if seconds > 0.0 && seconds <= 86_400.0 => Ok(seconds),
         _ => Err("expected a number of seconds above 0 and at most 86400".to_owned()),
     }
+}
+
+/// A rate that a sampler can be asked for; above, the timer's handler would leave the program no time.
+#[cfg(feature = "sampler")]
+fn hertz() -> clap::builder::RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=100_000)
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

@@ -30,7 +30,7 @@ pub(super) fn completions(args: &CompletionsArgs) -> anyhow::Result<Outcome> {
 pub(super) fn man(args: &ManArgs) -> anyhow::Result<Outcome> {
     match &args.output {
         Some(folder) => {
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
             clap_mangen::generate_to(Call::command(), folder).with_context(|| folder.display().to_string())?;
         }
         None => {

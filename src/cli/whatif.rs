@@ -39,6 +39,11 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     if args.faster.is_empty() && args.implementation.is_empty() {
         bail!("say what changes: --faster PRIMITIVE=FACTOR or --implementation PRIMITIVE=NAME");
     }
+    for operation in &operations {
+        for (primitive, implementation) in &args.implementation {
+            refuse_unknown(operation, primitive, implementation, args.seed)?;
+        }
+    }
     let mut effects = Vec::new();
     for operation in &operations {
         effects.extend(effects_on(operation, suite, args, &settings));
@@ -83,6 +88,16 @@ fn effects_on(
         effects.push(effect.map_err(|error| with_offers(error, operation, args.seed)));
     }
     effects
+}
+
+/// An implementation that none of the operation's calls has is the call's fault: said before anything is measured.
+fn refuse_unknown(operation: &Workload, primitive: &str, implementation: &str, seed: u64) -> anyhow::Result<()> {
+    let offered = implementations(operation, seed)?;
+    if offered.iter().any(|(name, names)| name == primitive && names.contains(&implementation)) {
+        return Ok(());
+    }
+    let error = operation.error(format!("{primitive} has no implementation {implementation:?}"));
+    Err(with_offers(error, operation, seed).into())
 }
 
 /// The error with what could have been swapped in.

@@ -218,6 +218,15 @@ fn case(operation: &Operation, costs: &[Results]) -> Result<Case, CountsError> {
         explained.push(explain(primitive, time_ns, costs, &place, &mut warnings)?);
         causal_valid &= undosed_agrees(primitive, time_ns, &place, &mut warnings)?;
     }
+    let never: Vec<&str> = operation.primitives.iter().filter(|p| p.count == 0.0).map(|p| p.name.as_str()).collect();
+    if !never.is_empty() {
+        let (names, verb) = (never.join(", "), if never.len() == 1 { "has" } else { "have" });
+        warnings.push(warning(
+            "count-zero",
+            format!("{names}: {verb} the count 0, so no samples are expected there."),
+            "Fill in how often the operation calls it, or delete an entry that is no primitive.",
+        ));
+    }
     let scope: Vec<FramePattern> = operation.scope.iter().map(Pattern::compiled_form).collect();
     for pattern in &scope {
         Matcher::new("scope", pattern)?;

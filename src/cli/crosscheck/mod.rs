@@ -40,7 +40,7 @@ pub(super) struct Args {
     cpu_seconds: f64,
     /// Samples a second of CPU time to ask for
     #[cfg(feature = "sampler")]
-    #[arg(long, default_value_t = 997)]
+    #[arg(long, default_value_t = 997, value_parser = super::hertz())]
     hz: u32,
     /// Thread CPU time for dose and replay, in seconds
     #[arg(long, default_value_t = 30.0, value_parser = super::seconds, allow_negative_numbers = true)]

@@ -31,7 +31,7 @@ pub(super) fn findings(report: &Report) -> String {
             let _ = writeln!(
                 out,
                 "<li class=\"finding\"><p class=\"what\"><span class=\"who\">{name}</span> <code>unresolved</code></p>\n<p>{}.</p></li>",
-                esc(&sentence(&open))
+                esc(open.trim_end_matches('.')) // It begins with a name, which keeps its letters.
             );
         }
     }
