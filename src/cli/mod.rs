@@ -223,11 +223,11 @@ fn exit(outcome: anyhow::Result<Outcome>) -> ExitCode {
 
 /// The error and its causes, but for a cause that the error before it quotes.
 fn said(error: &anyhow::Error) -> String {
-    let outermost = error.downcast_ref::<std::io::Error>().filter(|_| error.chain().len() == 1);
-    let mut message = match outermost {
-        // Files are named where they are opened; what has no name is the standard output.
-        Some(io) => format!("cannot write to the standard output: {io}"),
-        None => error.to_string(),
+    let full = |io: &&std::io::Error| io.kind() == std::io::ErrorKind::StorageFull;
+    let mut message = match error.downcast_ref::<std::io::Error>().filter(full) {
+        // Files are named where they are written; what has no name is the standard output.
+        Some(io) if error.chain().len() == 1 => format!("cannot write to the standard output: {io}"),
+        _ => error.to_string(),
     };
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !message.ends_with(&cause) {

@@ -28,10 +28,11 @@ pub(super) fn findings(report: &Report) -> String {
         for open in words::open_rows(report, index) {
             any = true;
             let name = esc(&sampler.name);
+            // It begins with a primitive's name, which keeps its letters.
             let _ = writeln!(
                 out,
                 "<li class=\"finding\"><p class=\"what\"><span class=\"who\">{name}</span> <code>unresolved</code></p>\n<p>{}.</p></li>",
-                esc(open.trim_end_matches('.')) // It begins with a name, which keeps its letters.
+                esc(open.trim_end_matches('.'))
             );
         }
     }
