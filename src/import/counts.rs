@@ -218,7 +218,8 @@ fn case(operation: &Operation, costs: &[Results]) -> Result<Case, CountsError> {
         explained.push(explain(primitive, time_ns, costs, &place, &mut warnings)?);
         causal_valid &= undosed_agrees(primitive, time_ns, &place, &mut warnings)?;
     }
-    let never: Vec<&str> = operation.primitives.iter().filter(|p| p.count == 0.0).map(|p| p.name.as_str()).collect();
+    let uncounted = |p: &&Primitive| p.count == 0.0 && p.nested.is_empty();
+    let never: Vec<&str> = operation.primitives.iter().filter(uncounted).map(|p| p.name.as_str()).collect();
     if !never.is_empty() {
         let (names, verb) = (never.join(", "), if never.len() == 1 { "has" } else { "have" });
         warnings.push(warning(

@@ -392,7 +392,7 @@ mod tests {
         let profile = read_text(&format!("[{early},{EVENTS}]")).unwrap();
         assert_eq!(profile.total(0), 3.0);
         assert_eq!(self_total(&profile, 1, "f"), (10e3, 40e3));
-        assert!(profile.provenance.notes.iter().any(|note| note.code == "nodes-missing" && note.count == 2));
+        assert!(profile.notes.iter().any(|note| note.code == "nodes-missing" && note.count == 2));
 
         let error = read_text(&format!("[{early}]")).unwrap_err().to_string();
         assert!(error.contains("2 samples, each of a node that no chunk holds"), "{error}");
@@ -407,7 +407,7 @@ mod tests {
         assert_eq!(profile.total(0), 2.0);
         assert_eq!(self_total(&profile, 1, "g"), (30e3, 30e3));
         for code in ["nodes-missing", "callers-missing"] {
-            assert!(profile.provenance.notes.iter().any(|note| note.code == code && note.count == 1), "{code}");
+            assert!(profile.notes.iter().any(|note| note.code == code && note.count == 1), "{code}");
         }
     }
 

@@ -90,6 +90,10 @@ fn detect(head: &[u8]) -> Detection {
     if super::json::looks_like(head) || head.iter().take(4096).any(|byte| *byte == 0) {
         return Detection::No;
     }
+    // Its lines of costs end in numbers too.
+    if super::is_callgrind(head) {
+        return Detection::No;
+    }
     let (mut good, mut joined, mut bad) = (0, 0, 0);
     for line in head_lines(head) {
         match parse(line) {

@@ -206,10 +206,29 @@ fn known_but_unread(head: &[u8]) -> Option<(&'static str, &'static str)> {
     if starts("<?xml") || starts("<svg") || starts("<!DOCTYPE") {
         return Some(("an SVG, XML or HTML document", "a picture of a profile has lost its stacks; bring its source"));
     }
+    if is_callgrind(head) {
+        return Some(("a callgrind profile", "it counts instructions, not time; bring one that samples, as perf does"));
+    }
+    if starts("SIMPLEPERF") {
+        return Some(("simpleperf's own samples", "bring what its stackcollapse.py or pprof_proto_generator.py makes"));
+    }
+    if starts("\x04\x08{") {
+        return Some(("a Ruby object dump, as stackprof writes", "bring the text of stackprof --stackcollapse"));
+    }
+    if starts("v8-version,") {
+        return Some(("V8's log of node --prof", "record with node --cpu-prof, which writes a .cpuprofile"));
+    }
+    if json::looks_like(head) && json::outline(head).keys.iter().any(|key| *key == b"dhatFileVersion") {
+        return Some(("a DHAT heap profile", "it holds allocations by place, and no time"));
+    }
     if starts("# To display the perf.data header info") {
         return Some(("the text of perf report", "it holds no stacks; bring perf.data or the text of perf script"));
     }
     None
+}
+
+fn is_callgrind(head: &[u8]) -> bool {
+    head.starts_with(b"# callgrind format") || head.starts_with(b"version: 1\ncreator: ")
 }
 
 fn describe(head: &[u8]) -> String {
@@ -256,6 +275,11 @@ mod tests {
             (b"\x7fELF\x02\x01\x01\0".as_slice(), "a program or library"),
             (b"\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0", "gperftools"),
             (b"heap profile: 1: 2 [ 3: 4] @ heapprofile", "gperftools"),
+            (b"# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npositions: line\nevents: Ir\n", "callgrind"),
+            (b"SIMPLEPERF\x01\0", "stackcollapse.py"),
+            (b"\x04\x08{\x0e:\x0cversion", "stackprof"),
+            (b"v8-version,11,3,244,8,0\n", "--cpu-prof"),
+            (br#"{"dhatFileVersion":2,"mode":"rust-heap","pps":[]}"#, "DHAT"),
             (b"<svg></svg>", "a picture"),
             (b"{\"results\": []}", "a JSON object with the keys results"),
             (b"[{\"benchmark\": 1, \"mode\": 2}]", "the keys benchmark, mode"),
