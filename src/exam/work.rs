@@ -215,11 +215,13 @@ pub(super) fn kernel(truth: &mut Truth) -> u64 {
     truth.part(0, calls_the_kernel) ^ truth.part(1, computes_beside_calls)
 }
 
+#[cfg(unix)]
 #[inline(never)]
 fn runs_with_sigprof_blocked() -> u64 {
     spin::<0x8ebc_6af0_9c88_c6e3>(70 * UNIT)
 }
 
+#[cfg(unix)]
 #[inline(never)]
 fn runs_unblocked() -> u64 {
     spin::<0x5897_89d2_1f1d_9c4b>(30 * UNIT)
@@ -246,11 +248,13 @@ pub(super) fn masked(truth: &mut Truth) -> u64 {
     blocked ^ truth.part(1, runs_unblocked)
 }
 
+#[cfg(unix)]
 #[inline(never)]
 fn runs_in_a_masked_thread() -> u64 {
     spin::<0xd1b5_4a32_d192_ed03>(700 * UNIT)
 }
 
+#[cfg(unix)]
 #[inline(never)]
 fn runs_beside_a_masked_thread() -> u64 {
     spin::<0xaef1_7502_108e_f2d9>(300 * UNIT)
