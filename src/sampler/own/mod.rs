@@ -451,7 +451,6 @@ mod tests {
         let marked = by.keys().any(|name| name.ends_with(crate::sampler::MARKER));
         let blocked = by.get("[signals blocked]").map_or(0.0, |sums| sums.total_weight);
         let of_thread = recording.thread_cpu_ns as f64;
-        println!("{by:?}");
         assert!(marked && blocked > 0.6 * of_thread, "{blocked} of {of_thread}");
     }
 }
