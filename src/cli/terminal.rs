@@ -38,7 +38,6 @@ fn colours() -> bool {
 pub(super) fn table(headers: &[&str], rows: Vec<Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    // Colour in cells would be measured as text.
     table.set_header(headers.to_vec());
     for row in rows {
         table.add_row(row.iter().map(|text| Cell::new(plain(text))).collect::<Vec<_>>());

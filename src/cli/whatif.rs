@@ -40,9 +40,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
         bail!("say what changes: --faster PRIMITIVE=FACTOR or --implementation PRIMITIVE=NAME");
     }
     for operation in &operations {
-        for (primitive, implementation) in &args.implementation {
-            refuse_unknown(operation, primitive, implementation, args.seed)?;
-        }
+        refuse_unknown(operation, &args.implementation, args.seed)?;
     }
     let mut effects = Vec::new();
     for operation in &operations {
@@ -85,32 +83,32 @@ fn effects_on(
         let change = (primitive.as_str(), implementation.as_str());
         let effect = swapped(suite, operation, change, settings, &mut |done| bar.set(done));
         bar.finish();
-        effects.push(effect.map_err(|error| with_offers(error, operation, args.seed)));
+        effects.push(effect);
     }
     effects
 }
 
 /// An implementation that none of the operation's calls has is the call's fault: said before anything is measured.
-fn refuse_unknown(operation: &Workload, primitive: &str, implementation: &str, seed: u64) -> anyhow::Result<()> {
-    let offered = implementations(operation, seed)?;
-    if offered.iter().any(|(name, names)| name == primitive && names.contains(&implementation)) {
+fn refuse_unknown(operation: &Workload, changes: &[(String, String)], seed: u64) -> anyhow::Result<()> {
+    if changes.is_empty() {
         return Ok(());
     }
-    let error = operation.error(format!("{primitive} has no implementation {implementation:?}"));
-    Err(with_offers(error, operation, seed).into())
-}
-
-/// The error with what could have been swapped in.
-fn with_offers(mut error: WorkloadError, operation: &Workload, seed: u64) -> WorkloadError {
-    let offered = implementations(operation, seed).unwrap_or_default();
+    let offered = implementations(operation, seed)?;
+    let known = |primitive: &String, implementation: &str| {
+        offered.iter().any(|(name, names)| name == primitive && names.contains(&implementation))
+    };
+    let Some((primitive, implementation)) = changes.iter().find(|(primitive, name)| !known(primitive, name)) else {
+        return Ok(());
+    };
+    let mut message = format!("{primitive} has no implementation {implementation:?}");
     let offers: Vec<String> = offered
         .iter()
         .flat_map(|(primitive, names)| names.iter().map(move |name| format!("{primitive}={name}")))
         .collect();
     if !offers.is_empty() {
-        error.message += &format!("; there are {}", offers.join(", "));
+        message += &format!("; there are {}", offers.join(", "));
     }
-    error
+    Err(operation.error(message).into())
 }
 
 fn pair(text: &str) -> Result<(String, String), String> {

@@ -29,8 +29,10 @@ pub fn text(board: &Scoreboard) -> String {
         out.push('\n');
     }
     out.push_str("* a lie of ten points or more that was accused and its mechanism named; ! one that was not; ? a false accusation; (n) cannot be seen from inside the process\n");
-    for (index, rate) in board.rates.iter().enumerate() {
-        out.push_str(if index == 0 { "\n" } else { "" });
+    if !board.rates.is_empty() {
+        out.push('\n');
+    }
+    for rate in &board.rates {
         out.push_str(&rate_line(rate));
         out.push('\n');
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashMap;
 
-use super::symbols::Binary;
+use super::symbols::{Binary, hex};
 use crate::profile::{Builder, FrameId, Note, Profile, StackSample, facts};
 
 /// The code of the note with which a reader says that frames are addresses.
@@ -85,7 +85,6 @@ fn binary(profile: &Profile, module: &str) -> Result<Binary, &'static str> {
         return Err("the recording holds no build id of it");
     };
     let binary = Binary::open(Path::new(module)).ok_or("not on this machine")?;
-    let hex = |id: &[u8]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     match binary.build_id() {
         // perf pads shorter ids with zeros.
         Some(id) if expected.trim_end_matches('0') == hex(id).trim_end_matches('0') => Ok(binary),
@@ -120,7 +119,7 @@ mod tests {
             let inside = (start..start + segment(&part).1).contains(&address);
             inside.then(|| address - start + segment(&part).0)
         })?;
-        Some((path.display().to_string(), id.iter().map(|byte| format!("{byte:02x}")).collect(), offset))
+        Some((path.display().to_string(), hex(id), offset))
     }
 
     fn recorded(module: &str, build_id: &str, offset: u64) -> Profile {

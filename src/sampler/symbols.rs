@@ -121,6 +121,11 @@ impl Symbols {
     }
 }
 
+/// A build id as it is written.
+pub(super) fn hex(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A program or library on disk, by addresses of a recording made elsewhere or earlier.
 pub(super) struct Binary {
     tables: Tables,
@@ -253,7 +258,7 @@ fn add_functions(file: &object::File<'_>, functions: &mut Vec<(u64, u64, String)
 /// Where distributions put the debug information of a stripped file.
 fn debug_file(file: &object::File<'_>) -> Option<PathBuf> {
     let id = file.build_id().ok().flatten()?;
-    let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hex(id);
     let path = Path::new("/usr/lib/debug/.build-id").join(hex.get(..2)?).join(format!("{}.debug", hex.get(2..)?));
     path.exists().then_some(path)
 }

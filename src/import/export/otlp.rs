@@ -6,11 +6,8 @@ use prost::Message;
 use rustc_hash::FxHashMap;
 
 use super::{Losses, physical_frames};
-use crate::import::profile::otlp::message;
+use crate::import::profile::otlp::{Identity, message};
 use crate::profile::{Frame, FrameId, FrameKind, Profile, StackId, ThreadId};
-
-/// What makes two samples one.
-type Identity = (Option<StackId>, Option<ThreadId>);
 
 pub(super) fn write(profile: &Profile, losses: &mut Losses) -> Vec<u8> {
     let mut writer = Writer::new(profile);

@@ -186,8 +186,8 @@ fn item(what: &str, index: usize, found: impl Into<String>, expected: impl Into<
     ImportError::malformed(NAME, Position::Item(format!("{what}[{index}]")), found, expected)
 }
 
-/// What makes two samples one.
-type Identity = (Option<StackId>, Option<ThreadId>);
+/// What makes two samples one, in reading and in writing.
+pub(in crate::import) type Identity = (Option<StackId>, Option<ThreadId>);
 
 fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
     let bytes = input.bytes()?;
