@@ -1,9 +1,9 @@
 //! Several ways of doing one piece of work, timed in one process in interleaved, random order.
 //!
-//! Each round runs every arm once, on the round's own input, with the stack moved by a random amount of up
-//! to a page. An arm's figure is a low quantile over rounds, which stays put where means and medians
-//! follow the load of the machine; figures of several arms are combined over the same resampled rounds, so
-//! that what the arms of a round share cancels.
+//! Each round runs every arm once, in random order, with the stack moved by a random amount of up to a page. No arm
+//! runs on the input of the arm before it: the processor would have learnt the branches that the input takes. An arm's
+//! figure is a low quantile over rounds, which stays put where means and medians follow the load of the machine; figures
+//! of several arms are combined over the same resampled rounds, so that what the arms of a round share cancels.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -189,8 +189,12 @@ pub enum Treatment {
     Swap(String, String),
 }
 
+/// Inputs that a session's timings take in turn. A branch predictor learns tens of thousands of branches when they come
+/// again at once, and variable-time code then costs several percent less than on an input that is new to it.
+const INPUTS: u64 = 16;
+
 /// A workload's fixture, shared by the arms that treat it. Every treated run must give the output that the
-/// round's recording run gave.
+/// recording run on its input gave.
 pub struct Session {
     workload: Workload,
     fixture: Box<dyn Fixture>,
@@ -198,7 +202,10 @@ pub struct Session {
     pub batch: u64,
     /// What doses execute; the operation's own call again where it is empty.
     pub supply: Supply,
-    recorded: Option<(u64, Recording, Digest)>,
+    /// Recording and output on each input that was timed so far.
+    recorded: Vec<(Recording, Digest)>,
+    /// Timings so far: the next one's place among the inputs.
+    timings: u64,
     /// Times in place, by the order of tracing runs.
     pub traced: Vec<Vec<Traced>>,
 }
@@ -216,23 +223,24 @@ impl Session {
             fixture,
             batch: 1,
             supply: Supply::default(),
-            recorded: None,
+            recorded: Vec::new(),
+            timings: 0,
             traced: Vec::new(),
         })
     }
 
-    /// Runs the round's iterations under `run`, which is given the body; the output's fingerprint beside
-    /// what `run` returned.
+    /// Runs a batch on the input of that number under `run`, which is given the body; the output's fingerprint
+    /// beside what `run` returned.
     ///
     /// # Errors
     ///
     /// Where the input cannot be built, the body panics, or an output is wrong.
     pub fn run<R>(
         &mut self,
-        round: u64,
+        input: u64,
         run: impl FnOnce(&mut dyn FnMut()) -> R,
     ) -> Result<(R, Digest), WorkloadError> {
-        let iterations = round * self.batch..(round + 1) * self.batch;
+        let iterations = input * self.batch..(input + 1) * self.batch;
         let Self { workload, fixture, .. } = self;
         caught(workload, || {
             fixture.load(iterations)?;
@@ -242,23 +250,23 @@ impl Session {
         .map_err(|message: String| workload.error(message))
     }
 
-    /// Time of one iteration in nanoseconds under a treatment.
+    /// Time of one iteration in nanoseconds under a treatment, on the input whose turn it is.
     ///
     /// # Errors
     ///
     /// As [`Session::run`], and where a replay parts from its recording or the output is not the recorded
     /// run's.
-    pub fn time(&mut self, round: u64, treatment: &Treatment) -> Result<f64, WorkloadError> {
-        if self.recorded.as_ref().is_none_or(|(of, ..)| *of != round) {
-            let (((), recording), digest) = self.run(round, |body| boundary::record(body))?;
-            self.recorded = Some((round, recording, digest));
+    pub fn time(&mut self, treatment: &Treatment) -> Result<f64, WorkloadError> {
+        let input = self.timings % INPUTS;
+        self.timings += 1;
+        if self.recorded.len() as u64 <= input {
+            let (((), recording), digest) = self.run(input, |body| boundary::record(body))?;
+            self.recorded.push((recording, digest));
         }
-        let Some((_, recording, expected)) = self.recorded.clone() else {
-            return Err(self.workload.error("the round was not recorded"));
-        };
+        let (recording, expected) = self.recorded[input as usize].clone();
         let mut traced = Vec::new();
         let supply = self.supply.clone();
-        let (elapsed, digest) = self.run(round, |body| {
+        let (elapsed, digest) = self.run(input, |body| {
             let mut timed = || window(&mut *body);
             match treatment {
                 Treatment::Off => Ok(timed()),
@@ -296,11 +304,12 @@ impl Session {
     /// As [`Session::run`].
     pub fn calibrate(&mut self) -> Result<f64, WorkloadError> {
         let mut shortest = f64::INFINITY;
-        for round in 0..5 {
-            shortest = shortest.min(self.time(round, &Treatment::Off)?.max(1.0));
+        for _ in 0..5 {
+            shortest = shortest.min(self.time(&Treatment::Off)?.max(1.0));
         }
         self.batch = ((100_000.0 / shortest).ceil() as u64).clamp(1, 4096);
-        self.recorded = None;
+        self.recorded.clear();
+        self.timings = 0;
         Ok(shortest)
     }
 }
@@ -350,10 +359,8 @@ mod tests {
             Treatment::Shadow(all()),
             Treatment::Replay(all()),
         ];
-        let mut arms: Vec<Arm> = treatments
-            .iter()
-            .map(|treatment| -> Arm { Box::new(|round| session.borrow_mut().time(round, treatment)) })
-            .collect();
+        let mut arms: Vec<Arm> =
+            treatments.iter().map(|treatment| -> Arm { Box::new(|_| session.borrow_mut().time(treatment)) }).collect();
         let plan = Plan { budget: Duration::from_millis(300), ..Plan::default() };
         let mut last = 0.0;
         let samples = interleave(&mut arms, &plan, &mut |done| last = done).unwrap();
@@ -385,9 +392,38 @@ mod tests {
             )
         };
         let mut session = Session::new(&failing(2, "half way"), 1).unwrap();
-        session.time(1, &Treatment::Off).unwrap();
-        let error = session.time(2, &Treatment::Off).unwrap_err();
+        session.time(&Treatment::Off).unwrap();
+        session.time(&Treatment::Off).unwrap();
+        let error = session.time(&Treatment::Off).unwrap_err();
         assert_eq!(error.to_string(), "failing: panicked: half way");
+    }
+
+    #[test]
+    fn no_timing_repeats_the_input_of_the_one_before() {
+        let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let log = seen.clone();
+        let workload = Workload::operation(
+            "noting",
+            Ok,
+            |_, index| Ok(index),
+            move |input| {
+                log.lock().unwrap().push(*input);
+                *input
+            },
+            |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
+        );
+        let mut session = Session::new(&workload, 1).unwrap();
+        for treatment in [Treatment::Off, Treatment::Shadow(Selection::all())].iter().cycle().take(4 * INPUTS as usize)
+        {
+            session.time(treatment).unwrap();
+        }
+        // Each input is met for the first time by its recording.
+        let seen = seen.lock().unwrap();
+        let (recorded, timed) = seen.split_at(2 * INPUTS as usize);
+        assert!(recorded.chunks(2).all(|pair| pair[0] == pair[1]));
+        assert_eq!(timed.len() as u64, 3 * INPUTS);
+        assert!(timed.windows(2).all(|pair| pair[0] != pair[1]));
+        assert_eq!(timed.iter().collect::<std::collections::BTreeSet<_>>().len() as u64, INPUTS);
     }
 
     #[test]
@@ -400,7 +436,7 @@ mod tests {
             move |_| runs.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
         );
-        let error = Session::new(&drifting, 1).unwrap().time(0, &Treatment::Off).unwrap_err();
+        let error = Session::new(&drifting, 1).unwrap().time(&Treatment::Off).unwrap_err();
         assert!(error.message.contains("is not that of the plain run"), "{error}");
     }
 

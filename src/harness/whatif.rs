@@ -104,7 +104,7 @@ pub fn swapped(
     let session = RefCell::new(session);
     let arm = |treatment: Treatment| -> Arm<'_> {
         let session = &session;
-        Box::new(move |round| session.borrow_mut().time(round, &treatment))
+        Box::new(move |_| session.borrow_mut().time(&treatment))
     };
     let only = || Selection::only([primitive]);
     let mut arms = vec![

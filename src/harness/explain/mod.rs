@@ -1,9 +1,9 @@
 //! Explains an operation by its primitives, without a sampler: counts, costs, dose and replay, in one
 //! process and interleaved.
 //!
-//! In each round, on the round's input, the operation runs plainly, under each primitive's doses, and with
-//! each primitive replayed and in its shadow; and each primitive runs alone on inputs that the operation
-//! had given it. All figures share their rounds, so a slow minute of the machine moves none against another.
+//! In each round the operation runs plainly, under each primitive's doses, and with each primitive replayed and in its
+//! shadow, each time on another input; and each primitive runs alone on inputs that the operation had given it. All
+//! figures share their rounds, so a slow minute of the machine moves none against another.
 
 mod doubt;
 mod recorded;
@@ -122,8 +122,8 @@ fn pure_primitives(counts: &OpCounts) -> Vec<String> {
 
 /// Per primitive: extra executions at each call that add about a tenth of the operation.
 fn steps(session: &mut Session, rough: f64, names: &[String]) -> Result<Vec<u32>, WorkloadError> {
-    for round in 0..5 {
-        session.time(round, &Treatment::Trace)?;
+    for _ in 0..5 {
+        session.time(&Treatment::Trace)?;
     }
     let in_place = |name: &String| {
         let runs = session.traced.iter();
@@ -168,7 +168,7 @@ fn arms<'a>(
         arms.borrow_mut().push(arm);
         arms.borrow().len() - 1
     };
-    let treated = |treatment: Treatment| add(Box::new(move |round| session.borrow_mut().time(round, &treatment)));
+    let treated = |treatment: Treatment| add(Box::new(move |_| session.borrow_mut().time(&treatment)));
     let causal = |of: Selection, step: u32| Causal {
         step,
         once: treated(Treatment::Dose(of.clone(), step)),

@@ -76,7 +76,7 @@ pub fn accounts<F: Field>(plan: &Plan, progress: &mut dyn FnMut(f64)) -> Result<
     for operation in OPERATIONS {
         let workload = workloads::row::<F>(operation);
         let session = RefCell::new(Session::new(&workload, plan.seed)?);
-        arms.push(Box::new(move |round| session.borrow_mut().time(round, &Treatment::Off)));
+        arms.push(Box::new(move |_| session.borrow_mut().time(&Treatment::Off)));
     }
     arms.push(besides(&inputs, |one| one.key.hash_and_scalars(&one.message, &[7; 32])));
     arms.push(besides(&inputs, |one| ed25519::challenge(&[7; 32], one.key.public(), &one.message)));

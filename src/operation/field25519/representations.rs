@@ -53,7 +53,7 @@ fn one(name: &'static str, plan: &Plan, progress: &mut dyn FnMut(f64)) -> Result
     let mut arms: Vec<Arm<'_>> = Vec::new();
     for form in ["-inlined", "-boxed"] {
         let session = RefCell::new(Session::new(ladder(form)?, plan.seed)?);
-        arms.push(Box::new(move |round| session.borrow_mut().time(round, &Treatment::Off)));
+        arms.push(Box::new(move |_| session.borrow_mut().time(&Treatment::Off)));
     }
     let short = Plan { budget: plan.budget / 4, ..*plan };
     let samples = interleave(&mut arms, &short, &mut |done| progress(0.8 + 0.2 * done))?;

@@ -1,7 +1,7 @@
 //! A proof, a verification and a pairing explained at two levels: by their phases, each timed alone, and by field
 //! operations, counted by [`super::counting`] and priced in tight loops over varied values.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use ark_bn254::{Bn254, Fq, Fr};
@@ -140,12 +140,14 @@ fn by_parts(
         std::iter::once(whole).chain(parts.iter().copied()).map(|step| mean_ops(&counted, step)).collect();
     drop(counted);
     let cases = Rc::new(RefCell::new(cases::<Bn254>(shape, plan.seed, INPUTS).map_err(error)?));
+    let timings = Rc::new(Cell::new(0));
     let mut arms: Vec<Arm<'static>> = Vec::new();
     for step in std::iter::once(whole).chain(parts.iter().copied()) {
-        let (cases, row) = (cases.clone(), row.to_owned());
-        arms.push(Box::new(move |round| {
+        let (cases, timings, row) = (cases.clone(), timings.clone(), row.to_owned());
+        arms.push(Box::new(move |_| {
             let cases = cases.borrow();
-            let case = &cases[round as usize % cases.len()];
+            // Each timing takes the next input: see `interleave`.
+            let case = &cases[timings.replace(timings.get() + 1) % cases.len()];
             let start = thread_cpu_ns();
             let right = case.run(step);
             let time = (thread_cpu_ns() - start) as f64;

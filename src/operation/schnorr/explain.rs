@@ -79,7 +79,7 @@ fn measure(row: &str, of: &Row, plan: &Plan, progress: &mut dyn FnMut(f64)) -> R
     let workload = all().into_iter().find(|workload| workload.name == row);
     let missing = || WorkloadError { workload: row.to_owned(), message: "this build has no such row".to_owned() };
     let session = RefCell::new(Session::new(&workload.ok_or_else(missing)?, plan.seed)?);
-    let mut arms: Vec<Arm<'_>> = vec![Box::new(|round| session.borrow_mut().time(round, &Treatment::Off))];
+    let mut arms: Vec<Arm<'_>> = vec![Box::new(|_| session.borrow_mut().time(&Treatment::Off))];
     arms.extend(cost_arms(plan.seed));
     let samples = interleave(&mut arms, plan, progress)?;
     let parts = PARTS.iter().enumerate().map(|(at, name)| (1 + 2 * at, *name, of.count(name)));
