@@ -11,9 +11,10 @@ use crate::import::counts::{self, Case};
 use crate::import::profile;
 
 #[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").args(["template", "check"]).required(true))]
 pub(super) struct Args {
     /// Write a commented counts file from this profile's heaviest frames
-    #[arg(long, value_name = "PROFILE", required_unless_present = "check", conflicts_with = "check")]
+    #[arg(long, value_name = "PROFILE")]
     template: Option<PathBuf>,
     /// Read this counts file and print what it says as JSON
     #[arg(long, value_name = "FILE")]

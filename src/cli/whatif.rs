@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::{Outcome, progress, select};
+use crate::harness::count::count;
 use crate::harness::explain::{Settings, explain};
 use crate::harness::whatif::{Effect, faster, implementations, swapped};
 use crate::report::effect::table;
@@ -66,14 +67,22 @@ fn effects_on(
     settings: &Settings,
 ) -> Vec<Result<Effect, WorkloadError>> {
     let mut effects = Vec::new();
-    if !args.faster.is_empty() {
+    // Counting is quick: what is never called is refused before anything is measured.
+    let called = match count(operation, settings.seed, settings.iterations) {
+        Ok(counts) => counts,
+        Err(error) => return vec![Err(error)],
+    };
+    let is_called = |primitive: &str| called.of(primitive).is_some_and(|one| one.mean > 0.0);
+    let (faster_ones, never): (Vec<_>, Vec<_>) = args.faster.iter().partition(|(primitive, _)| is_called(primitive));
+    let refused = |primitive: &String| Err(operation.error(format!("it never calls {primitive:?}")));
+    effects.extend(never.into_iter().map(|(primitive, _)| refused(primitive)));
+    if !faster_ones.is_empty() {
         let bar = progress::bar(&operation.name);
         let explained = explain(suite, operation, settings, &mut |done| bar.set(done));
         bar.finish();
         match explained {
-            Ok(explanation) => effects.extend(args.faster.iter().map(|(primitive, factor)| {
-                let never = || operation.error(format!("it never calls {primitive:?}"));
-                faster(&explanation, primitive, *factor).ok_or_else(never)
+            Ok(explanation) => effects.extend(faster_ones.into_iter().map(|(primitive, factor)| {
+                faster(&explanation, primitive, *factor).ok_or_else(|| operation.error("it was not timed"))
             })),
             Err(error) => effects.push(Err(error)),
         }

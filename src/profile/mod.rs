@@ -6,6 +6,7 @@
 mod check;
 mod doubts;
 pub mod facts;
+mod names;
 #[cfg(test)]
 pub(crate) mod testing;
 mod top;
@@ -17,6 +18,7 @@ use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
 pub use check::Inconsistent;
+pub(crate) use names::bare;
 pub use top::{GroupBy, Top, TopRow};
 
 /// Index of a frame in [`Profile::frames`].

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::window::{Gate, Windows};
 use super::{Request, Sampler, SamplerError, Taken};
-use crate::profile::{Builder, Frame, FrameKind, SampleClock, StackSample, WeightType, facts};
+use crate::profile::{Builder, Frame, FrameKind, SampleClock, StackSample, WeightType, bare, facts};
 
 /// Bytes of stack that perf copies with each sample for DWARF unwinding.
 const STACK_BYTES: u32 = 16384;
@@ -273,13 +273,6 @@ fn physical_last(lines: Vec<Frame>) -> Vec<Frame> {
         frames.extend(physical);
     }
     frames
-}
-
-/// A function's name without its path and its generic arguments.
-fn bare(name: &str) -> &str {
-    let end = name.rfind("::").map_or(0, |at| at + 2);
-    let last = name.get(end..).unwrap_or(name);
-    last.split('<').next().unwrap_or(last)
 }
 
 struct Header {

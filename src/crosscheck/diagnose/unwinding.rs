@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Case, Certainty, Diagnosis, Mechanism, names, shown};
 use crate::crosscheck::attribute::{Owner, ratio};
 use crate::crosscheck::report::{Reading, Row};
-use crate::profile::{Frame, FrameKind, StackId, facts};
+use crate::profile::{Frame, FrameKind, StackId, bare, facts};
 
 /// Parts of names of the functions that samplers run in the sampled thread.
 const UNWINDERS: [&str; 11] = [
@@ -126,12 +126,6 @@ fn missing_is_beside(case: &Case, part: usize, row: &Row, reading: &Reading) -> 
     }
     let most = beside.into_values().fold(0.0, f64::max);
     ratio(most, case.attribution.total) > lacks / 2.0
-}
-
-/// A function's name without its path: a profile may have one function by its symbol and by its name in debug
-/// information.
-fn bare(name: &str) -> &str {
-    name.rsplit("::").next().unwrap_or(name)
 }
 
 /// Stacks that end before the root that the others share.

@@ -129,7 +129,8 @@ impl Words<'_> {
                         && let Some(feature) = self.number(at + 8, 8)
                         && at + 16 <= next
                     {
-                        self.feature(feature, at + 16..next)?;
+                        // The parser takes the lower half of it.
+                        self.feature(feature & u64::from(u32::MAX), at + 16..next)?;
                     }
                     at = next;
                 }
@@ -216,6 +217,9 @@ mod tests {
         let pipe = |record: &[u8]| [b"PERFILE2".as_slice(), &PIPE_HEADER.to_le_bytes(), record].concat();
         let feature = [80, 0, 0, 0, 0, 0, 24, 0, 12, 0, 0, 0, 0, 0, 0, 0, 255, 255, 255, 255, 136, 0, 0, 0];
         assert!(check(&pipe(&feature)).unwrap_err().to_string().contains("exceed"));
+        let mut wide = feature;
+        wide[15] = 0x20;
+        assert!(check(&pipe(&wide)).unwrap_err().to_string().contains("exceed"));
         let trace = [71, 0, 0, 0, 0, 0, 48, 0, 255, 255, 255, 255, 255, 0, 0, 0];
         let mut traced = file(13, &[]);
         traced[104..112].copy_from_slice(&trace[..8]);
