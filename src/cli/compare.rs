@@ -103,7 +103,7 @@ fn table(report: &Report) -> String {
         text.push('\n');
     }
     text.push_str(&format!("{}\n\n", toned(Tone::Bold, &headline(report))));
-    text.push_str(&terminal::table(&HEADERS, report.rows.iter().map(cells).collect()));
+    text.push_str(&terminal::table(&HEADERS, &report.rows.iter().map(cells).collect::<Vec<_>>()));
     text.push('\n');
     for line in closing(report) {
         text.push_str(&terminal::plain(&line));

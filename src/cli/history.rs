@@ -100,6 +100,6 @@ fn table(series: &Series) -> String {
             let commit = point.commit.as_deref().unwrap_or("—").chars().take(12).collect();
             vec![day(point.started_at), commit, Nanos(point.p50_ns.point).to_string(), interval, change]
         })
-        .collect();
-    terminal::table(&["date", "commit", "p50", "95 % interval", "change"], rows)
+        .collect::<Vec<_>>();
+    terminal::table(&["date", "commit", "p50", "95 % interval", "change"], &rows)
 }

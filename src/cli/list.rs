@@ -20,7 +20,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
             let kind = if w.kind == Kind::Primitive { "primitive" } else { "operation" };
             vec![w.name.clone(), kind.to_owned(), w.family.clone(), w.implementation.clone()]
         };
-        terminal::table(&["name", "kind", "family", "implementation"], chosen.iter().map(row).collect())
+        terminal::table(&["name", "kind", "family", "implementation"], &chosen.iter().map(row).collect::<Vec<_>>())
     } else {
         chosen.iter().map(|workload| format!("{}\n", terminal::plain(&workload.name))).collect()
     };

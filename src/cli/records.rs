@@ -160,8 +160,8 @@ fn list(folder: &Path) -> anyhow::Result<()> {
                 history::machine(record),
             ]
         })
-        .collect();
-    terminal::print(&terminal::table(&["record", "date", "commit", "rows", "processes", "machine"], rows))
+        .collect::<Vec<_>>();
+    terminal::print(&terminal::table(&["record", "date", "commit", "rows", "processes", "machine"], &rows))
 }
 
 fn merge(output: &Path, files: &[PathBuf]) -> anyhow::Result<()> {

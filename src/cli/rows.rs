@@ -105,7 +105,7 @@ fn table(rows: &[Summary], layout: Layout) -> anyhow::Result<String> {
             lines.push(line);
         }
     }
-    Ok(terminal::table(&headers, lines))
+    Ok(terminal::table(&headers, &lines))
 }
 
 fn codes(row: &Summary) -> impl Iterator<Item = &str> {

@@ -2,8 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
-
+use crate::report::columns::{self, Form};
 pub(super) use crate::report::style::plain;
 
 /// How a text stands out.
@@ -35,21 +34,8 @@ fn colours() -> bool {
 }
 
 /// A table without lines: headers, then rows; all columns but the first and the last aligned right.
-pub(super) fn table(headers: &[&str], rows: Vec<Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(comfy_table::presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(headers.to_vec());
-    for row in rows {
-        table.add_row(row.iter().map(|text| Cell::new(plain(text))).collect::<Vec<_>>());
-    }
-    let last = headers.len() - 1;
-    for (index, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        if index != 0 && index != last {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+pub(super) fn table(headers: &[&str], rows: &[Vec<String>]) -> String {
+    columns::aligned(Form::Plain, headers, rows, |column| column == 0 || column + 1 == headers.len())
 }
 
 /// Prints to standard output; a closed pipe is reported as an error for `main` to ignore.
@@ -73,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_table_aligns_and_escapes() {
-        let text = table(&["name", "n", "codes"], vec![vec!["a\u{7}".into(), "1".into(), String::new()]]);
+        let text = table(&["name", "n", "codes"], &[vec!["a\u{7}".into(), "1".into(), String::new()]]);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines, ["name    n  codes", "a\\u{7}  1"]);
     }

@@ -16,6 +16,11 @@ pub enum Form {
 /// Draws headers and rows; all columns but the first `left` are aligned right. What steers a
 /// terminal is escaped in cells, and in Markdown so are pipes.
 pub fn table(form: Form, headers: &[&str], rows: &[Vec<String>], left: usize) -> String {
+    aligned(form, headers, rows, |column| column < left)
+}
+
+/// Like [`table`], with the columns for which `is_left` holds aligned left.
+pub fn aligned(form: Form, headers: &[&str], rows: &[Vec<String>], is_left: impl Fn(usize) -> bool) -> String {
     let safe = |text: &str| {
         let escaped = plain(text);
         if form == Form::Markdown { escaped.replace('|', "\\|") } else { escaped }
@@ -34,7 +39,7 @@ pub fn table(form: Form, headers: &[&str], rows: &[Vec<String>], left: usize) ->
         if form == Form::Plain {
             column.set_padding((0, 2));
         }
-        if index >= left {
+        if !is_left(index) {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }

@@ -4,8 +4,9 @@ use std::fmt::Write;
 
 use serde_json::json;
 
+use super::columns::{Form, aligned};
 use super::style::{safe, short};
-use crate::profile::{GroupBy, Profile, SampleClock, Top};
+use crate::profile::{GroupBy, Profile, SampleClock, Top, TopRow};
 use crate::unit::{Bytes, Nanos, Share};
 
 /// What to print.
@@ -69,30 +70,35 @@ pub fn text(view: &View<'_>) -> String {
         GroupBy::Module => "module",
         GroupBy::Line => "line",
     };
-    let _ = writeln!(
-        out,
-        "\n{:>9}  {:>12}  {:>9}  {:>12}  {:>9}  {:>9}  {what}",
-        "self", "", "total", "", "self n", "total n"
-    );
+    // Where the weight is the number of samples, it is said once.
+    let counted = |samples: Option<f64>, weight: f64| samples == Some(weight);
+    let is_count = top
+        .rows
+        .iter()
+        .all(|row| counted(row.self_samples, row.self_weight) && counted(row.total_samples, row.total_weight));
     let count = |count: Option<f64>| count.map_or("—".to_owned(), whole);
-    for row in top.rows.iter().take(*limit) {
-        let _ = writeln!(
-            out,
-            "{:>9}  {:>12}  {:>9}  {:>12}  {:>9}  {:>9}  {}",
+    let cells = |row: &TopRow| {
+        let mut cells = vec![
             Share(row.self_share).to_string(),
             amount(row.self_weight, unit),
             Share(row.total_share).to_string(),
             amount(row.total_weight, unit),
-            count(row.self_samples),
-            count(row.total_samples),
-            short(&row.name),
-        );
-    }
+        ];
+        if !is_count {
+            cells.extend([count(row.self_samples), count(row.total_samples)]);
+        }
+        cells.push(short(&row.name).to_string());
+        cells
+    };
+    let rows: Vec<Vec<String>> = top.rows.iter().take(*limit).map(cells).collect();
+    let samples: &[&str] = if is_count { &[] } else { &["self n", "total n"] };
+    let headers = [&["self", "", "total", ""], samples, &[what]].concat();
+    let _ = write!(out, "\n{}", aligned(Form::Plain, &headers, &rows, |column| column + 1 == headers.len()));
     if top.without_stack != 0.0 {
         let _ = writeln!(
             out,
-            "{:>9}  {:>12}  in samples without a stack",
-            Share(top.without_stack / top.denominator).to_string(),
+            "{} ({}) is in samples without a stack",
+            Share(top.without_stack / top.denominator),
             amount(top.without_stack, unit)
         );
     }
@@ -184,6 +190,27 @@ pub fn json(view: &View<'_>) -> String {
 mod tests {
     use super::*;
     use crate::profile::{Builder, Frame, StackSample, WeightType};
+
+    #[test]
+    fn a_weight_that_is_the_number_of_samples_is_said_once() {
+        let mut builder = Builder::new(vec![
+            WeightType { name: "samples".to_owned(), unit: "count".to_owned() },
+            WeightType { name: "cpu".to_owned(), unit: "nanoseconds".to_owned() },
+        ]);
+        let frame = builder.frame(Frame { function: "carry".to_owned(), ..Frame::default() });
+        let stack = builder.stack_of([frame]);
+        for _ in 0..3 {
+            builder.sample(StackSample { stack, thread: None, time_ns: None, count: None, weights: vec![1.0, 2e6] });
+        }
+        builder.sample(StackSample { stack: None, thread: None, time_ns: None, count: None, weights: vec![1.0, 2e6] });
+        let profile = builder.finish();
+        let of = |weight| text(&View { profile: &profile, weight, group: GroupBy::Function, limit: 30 });
+        let row = |text: &str| text.lines().find(|line| line.ends_with("carry")).map(str::to_owned);
+        let cells = |text: &str| row(text).unwrap().split("  ").filter(|cell| !cell.trim().is_empty()).count();
+        assert_eq!((cells(&of(0)), cells(&of(1))), (5, 7), "{}{}", of(0), of(1));
+        assert!(row(&of(0)).unwrap().len() < 40, "{}", of(0));
+        assert!(of(0).ends_with("25.0 % (1) is in samples without a stack\n"), "{}", of(0));
+    }
 
     #[test]
     fn hostile_names_and_units_are_escaped_and_cut() {
