@@ -162,8 +162,8 @@ fn a_broken_record_is_named_and_left_untouched() {
     for (content, expected) in [
         (&b"{\"schema_version\": 1, \"tool\": {"[..], "cut short"),
         (b"{\"schema_version\": 7}", "found 7, expected at most 1"),
-        (b"main;f 12\n", "expected a record"),
-        (b"", "cut short"),
+        (b"main;f 12\n", "a countercheck record"),
+        (b"", "the input is empty"),
     ] {
         std::fs::write(&path, content).unwrap();
         let output = primitives(&["compare", path.to_str().unwrap(), path.to_str().unwrap()]);

@@ -464,8 +464,141 @@ fn the_other_harnesses_are_read_in_their_own_units() {
     let time = jmh.find("B.c:sample").unwrap().metric("time").unwrap();
     assert_eq!(
         (time.stated("p50"), time.stated("p99.99"), time.values[0].iterations),
-        (Some(4e3), Some(9e3), Some(1_000_000_000))
+        (Some(4e3), Some(9e3), Some(1_000_000_003))
     );
+}
+
+/// A row of JMH's: benchmark, mode, threads, and the raw data of its forks.
+fn jmh_row(benchmark: &str, mode: &str, threads: u32, raw: &str) -> String {
+    let kind = if mode == "sample" { "rawDataHistogram" } else { "rawData" };
+    format!(
+        r#"{{"benchmark":"{benchmark}","mode":"{mode}","threads":{threads},"forks":1,
+        "primaryMetric":{{"score":1.0,"scoreError":"NaN","scoreUnit":"us/op","{kind}":{raw}}},"secondaryMetrics":{{}}}}"#
+    )
+}
+
+#[test]
+fn a_jmh_histogram_counts_each_value_as_often_as_it_occurred() {
+    let row = jmh_row("B.c", "sample", 1, "[[[[9.0,1],[2.0,10],[7.0,2]],[[3.0,5],[8.0,4]]],[[[6.0,1]]]]");
+    let results = parse(&format!("[{row}]"));
+    let time = results.find("B.c:sample").unwrap().metric("time").unwrap();
+    // One median for each iteration: of 2 2 2 2 2 2 2 2 2 2 7 7 9, of 3 3 3 3 3 8 8 8 8, of 6.
+    assert_eq!(time.numbers(), [2e3, 3e3, 6e3]);
+    assert_eq!(time.values.iter().map(|value| value.process).collect::<Vec<_>>(), [0, 0, 1]);
+    assert_eq!(time.independent(), [2.5e3, 6e3]);
+    assert!(
+        error(&format!("[{}]", jmh_row("B.c", "sample", 1, "[[[[9.0,-1]]]]"))).to_string().contains("[value, count]")
+    );
+}
+
+#[test]
+fn jmh_rows_of_one_benchmark_are_further_forks_and_other_threads_another_benchmark() {
+    let rows =
+        [("B.c", 1, "[[1,2]]"), ("B.c", 1, "[[3]]"), ("B.c", 1, "[[5]]"), ("B.d", 1, "[[1]]"), ("B.d", 4, "[[2]]")];
+    let rows: Vec<_> = rows.iter().map(|(name, threads, raw)| jmh_row(name, "avgt", *threads, raw)).collect();
+    let results = parse(&format!("[{}]", rows.join(",")));
+    let names: Vec<_> = results.benchmarks.iter().map(|benchmark| benchmark.name.as_str()).collect();
+    assert_eq!(names, ["B.c", "B.d[threads=1]", "B.d[threads=4]"]);
+    assert_eq!(results.find("B.c").unwrap().metric("time").unwrap().independent(), [1.5e3, 3e3, 5e3]);
+    assert_eq!(results.notes.iter().find(|note| note.code == "repeated-rows").unwrap().count, 2);
+    // A file holds what it holds, also beside itself.
+    let comparison = compare(&results, &results, MARGIN).unwrap();
+    assert!(comparison.changes.iter().all(|change| change.ratio.unwrap().point == 1.0));
+}
+
+#[test]
+fn a_rate_of_jmhs_collector_is_neither_better_nor_worse() {
+    let row = r#"[{"benchmark":"B.c","mode":"avgt","primaryMetric":{"score":1,"scoreUnit":"us/op","rawData":[[1]]},
+        "secondaryMetrics":{"·gc.alloc.rate":{"score":100,"scoreUnit":"MB/sec","rawData":[[100]]}}}]"#;
+    let rate = parse(row).benchmarks[0].metric("·gc.alloc.rate").unwrap().clone();
+    assert_eq!((rate.base.direction(), rate.numbers()), (Direction::Unknown, vec![100.0]));
+}
+
+#[test]
+fn google_benchmark_without_its_repetitions_keeps_their_figures() {
+    let row = |name: &str, more: &str, time: f64| {
+        format!(r#"{{"name":"{name}",{more}"iterations":3,"real_time":{time},"cpu_time":{time},"time_unit":"us"}}"#)
+    };
+    let aggregate = |name: &str, time: f64| {
+        let kind = if name == "cv" { "percentage" } else { "time" };
+        let more =
+            format!(r#""run_name":"BM_A","run_type":"aggregate","aggregate_name":"{name}","aggregate_unit":"{kind}","#);
+        row(&format!("BM_A_{name}"), &more, time)
+    };
+    let rows = [aggregate("mean", 2.0), aggregate("median", 1.5), aggregate("stddev", 0.5), aggregate("cv", 0.25)];
+    let results = parse(&format!(r#"{{"context":{{}},"benchmarks":[{}]}}"#, rows.join(",")));
+    let [only] = &results.benchmarks[..] else { panic!("{results:?}") };
+    assert_eq!((only.name.as_str(), only.time_ns().unwrap().point), ("BM_A", 1.5e3));
+    assert_eq!((only.metrics[0].values.len(), only.metrics[0].stated("stddev")), (0, Some(500.0)));
+    assert!(results.notes.iter().any(|note| note.code == "aggregates-only"));
+    // Before 1.4.2 only the name told what a row is.
+    let rows = [("BM_B", 4.0), ("BM_B", 6.0), ("BM_B_mean", 5.0), ("BM_B_median", 5.0), ("BM_B_stddev", 1.4)];
+    let rows: Vec<_> = rows.iter().map(|(name, time)| row(name, "", *time)).collect();
+    let results = parse(&format!(r#"{{"context":{{}},"benchmarks":[{}]}}"#, rows.join(",")));
+    let [only] = &results.benchmarks[..] else { panic!("{results:?}") };
+    assert_eq!(only.metric("time").unwrap().numbers(), [4e3, 6e3]);
+    // A benchmark may be called so.
+    let results = parse(&format!(r#"{{"context":{{}},"benchmarks":[{}]}}"#, row("compute_mean", "", 1.0)));
+    assert_eq!(results.benchmarks[0].metric("time").unwrap().numbers(), [1e3]);
+}
+
+#[test]
+fn google_benchmark_says_what_was_skipped_and_bare_nan_is_a_number() {
+    let text = r#"{"context":{},"benchmarks":[
+        {"name":"A","run_type":"iteration","skipped":true,"skip_message":"no \"NaN\" here","iterations":0,"real_time":0,"cpu_time":0,"time_unit":"ns"},
+        {"name":"B","run_type":"iteration","iterations":5,"real_time":2,"cpu_time":2,"time_unit":"ns","rate":Infinity,"odd":-NaN,"allocs_per_iter":3,"max_bytes_used":64}]}"#;
+    let results = parse(text);
+    assert_eq!(results.find("A").unwrap().failure.as_deref(), Some("no \"NaN\" here"));
+    assert!(results.notes.iter().any(|note| note.code == "errors" && note.message.contains("A has no figure")));
+    let b = results.find("B").unwrap();
+    assert_eq!(b.metric("rate").unwrap().numbers(), [f64::INFINITY]);
+    assert!(b.metric("odd").unwrap().numbers()[0].is_nan());
+    assert_eq!(b.metric("allocs_per_iter").unwrap().base, Base::Count("allocs".into()));
+    assert_eq!(b.metric("max_bytes_used").unwrap().base, Base::Bytes);
+    let error = error(r#"{"results":[{"command":"a","times":[1,NaN]}]}"#).to_string();
+    assert!(error.contains("results[0].times[1]"), "{error}");
+}
+
+#[test]
+fn go_names_may_begin_with_a_small_letter_and_prose_is_prose() {
+    let results = parse("Benchmarking 3 things\nBenchmarkuber_zap 1 5 total-bytes\nBenchmarkX 1 2 ns/op\n");
+    let names: Vec<_> = results.benchmarks.iter().map(|benchmark| benchmark.name.as_str()).collect();
+    assert_eq!(names, ["uber_zap", "X"]);
+    assert_eq!(results.notes.iter().find(|note| note.code == "lines-ignored").unwrap().count, 1);
+}
+
+#[test]
+fn go_results_under_other_settings_stay_apart() {
+    let text = "goos: linux\ncpu: Old\nBenchmarkX 1 10 ns/op\nBenchmarkY 1 7 ns/op\n\
+                cpu: New\nBenchmarkX 1 20 ns/op\ncpu:\nBenchmarkX 1 30 ns/op\n";
+    let results = parse(text);
+    let names: Vec<_> = results.benchmarks.iter().map(|benchmark| benchmark.name.as_str()).collect();
+    assert_eq!(names, ["X [cpu=Old]", "Y", "X [cpu=New]", "X"]);
+    assert!(results.notes.iter().any(|note| note.code == "settings-differ" && note.message.contains("cpu")));
+    assert_eq!(results.context.keys().collect::<Vec<_>>(), ["goos"]);
+    // A setting of the whole file does not keep two files apart.
+    let [old, new] = ["disabled", "enabled"].map(|note| parse(&format!("note: {note}\nBenchmarkX 1 10 ns/op\n")));
+    let comparison = compare(&old, &new, MARGIN).unwrap();
+    assert_eq!((comparison.changes.len(), comparison.context[0].0.as_str()), (1, "note"));
+    // What a test prints is no setting, though it has a colon.
+    let logged = "BenchmarkX 1 10 ns/op\na_test.go:7: seed 4\nBenchmarkX 1 12 ns/op\n";
+    let results = parse(logged);
+    assert_eq!(results.find("X").unwrap().metrics[0].numbers(), [10.0, 12.0]);
+    assert!(!results.context.contains_key("a_test.go"));
+    // `go test -v` announces each benchmark.
+    let verbose = "=== RUN   BenchmarkX\nBenchmarkX\nBenchmarkX-4 1 10 ns/op\n# a comment\nPASS\n";
+    assert!(parse(verbose).notes.is_empty());
+}
+
+#[test]
+fn a_comparison_carries_the_notes_of_both_sides() {
+    let old = parse("BenchmarkX 1 10 ns/op\nnoise\n");
+    let comparison = compare(&old, &parse("BenchmarkX 1 10 ns/op\n"), MARGIN).unwrap();
+    assert_eq!((comparison.old_notes.len(), comparison.new_notes.len()), (1, 0));
+    let equal = go_values(&[115.0, 114.0, 115.0, 115.0, 115.0]);
+    let comparison = compare(&equal, &equal, MARGIN).unwrap();
+    let Verdict::TooFew(why) = &comparison.changes[0].verdict else { panic!("{comparison:?}") };
+    assert!(why.contains("too many of them are equal"), "{why}");
 }
 
 #[test]
@@ -575,6 +708,13 @@ fn the_command_line_compares_two_of_one_kind() {
     let (status, _, err) = compare_files("BenchmarkA 1 x ns/op\n", &lines(1.0), &[]);
     assert_eq!(status, Some(2));
     assert!(err.contains("line 1: found x; expected a number"), "{err}");
+    // What is no results at all is told what would be.
+    let (status, _, err) = compare_files("hello\n", "hello\n", &[]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("not recognised: found hello; expected benchmark results: criterion"), "{err}");
+    let (status, out, _) = compare_files(&(lines(1.0) + "hello\n"), &lines(1.0), &[]);
+    assert_eq!(status, Some(0));
+    assert!(out.contains("note, old results: line 9: neither a result nor a setting (1)"), "{out}");
 }
 
 #[cfg(feature = "cli")]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, ensure};
@@ -28,7 +29,7 @@ pub(super) fn load(path: &Path) -> anyhow::Result<Results> {
     input.and_then(result::read).with_context(said)
 }
 
-/// Results of another harness; `None` for a record of ours, a baseline's name, and what is neither, so that
+/// Results of another harness; `None` for a baseline's name and for a record of ours, also a broken one, so that
 /// reading it as a record says what is wrong.
 pub(super) fn foreign(name: &str) -> anyhow::Result<Option<Results>> {
     let path = Path::new(name);
@@ -39,11 +40,22 @@ pub(super) fn foreign(name: &str) -> anyhow::Result<Option<Results>> {
         Ok(results) if results.harness == OWN => Ok(None),
         Ok(results) => Ok(Some(results)),
         Err(error) => match error.downcast_ref::<ImportError>() {
-            Some(ImportError::Malformed { format, .. }) if !matches!(*format, "JSON" | "record") => Err(error),
             Some(ImportError::Io(_)) | None => Err(error),
-            Some(_) => Ok(None),
+            Some(_) if claims_to_be_a_record(path)? => Ok(None),
+            Some(_) => Err(error),
         },
     }
+}
+
+/// Whether a file begins as a record does: its first member is the version of its schema.
+fn claims_to_be_a_record(path: &Path) -> anyhow::Result<bool> {
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let mut head = Vec::new();
+    File::open(path)?.take(512).read_to_end(&mut head).with_context(|| path.display().to_string())?;
+    let inside = head.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    Ok(inside.is_some_and(|inside| inside.starts_with(b"\"schema_version\"")))
 }
 
 /// Every `new` folder of criterion's below `root`, or `root` itself where it is one.

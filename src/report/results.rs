@@ -23,6 +23,11 @@ pub fn text(comparison: &Comparison, margin: Share, form: Form) -> String {
     if let Some(ratio) = comparison.time_ratio {
         out.push_str(&format!("geometric mean of the times: {}\n", percent(ratio)));
     }
+    for (notes, side) in [(&comparison.old_notes, "old"), (&comparison.new_notes, "new")] {
+        for note in notes {
+            out.push_str(&format!("note, {side} results: {} ({})\n", plain(&note.message), note.count));
+        }
+    }
     out
 }
 

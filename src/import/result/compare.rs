@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::units::{Base, Direction};
 use super::{Exactness, Metric, Results};
+use crate::profile::Note;
 use crate::stats::{self, Estimate, paired, rank_sum};
 use crate::unit::Share;
 
@@ -32,6 +33,12 @@ pub struct Comparison {
     pub time_ratio: Option<f64>,
     /// Facts of the context that differ: name, old, new.
     pub context: Vec<(String, String, String)>,
+    /// What was left out of the old results, or looks wrong in them.
+    #[serde(default)]
+    pub old_notes: Vec<Note>,
+    /// The same of the new results.
+    #[serde(default)]
+    pub new_notes: Vec<Note>,
 }
 
 /// One metric of one benchmark on both sides.
@@ -115,6 +122,8 @@ pub fn compare(old: &Results, new: &Results, margin: Share) -> Result<Comparison
         only_old: missing(old, new),
         only_new: missing(new, old),
         context: context.collect(),
+        old_notes: old.notes.clone(),
+        new_notes: new.notes.clone(),
     })
 }
 
@@ -175,12 +184,13 @@ fn change(benchmark: &str, old: &Metric, new: &Metric) -> Change {
     change.p = Some(test.p);
     change.verdict =
         if test.smallest_p >= 0.05 && !(constant(&a) && constant(&b) && a[0] == b[0] && a.len() + b.len() > 6) {
-            Verdict::TooFew(format!(
-                "with {} and {} values p cannot fall below {:.2}; 4 and 4 are the fewest that can tell",
-                a.len(),
-                b.len(),
-                test.smallest_p
-            ))
+            // Four and four can tell, unless equal values leave few ways to rank them.
+            let remedy = match a.len().min(b.len()) {
+                0..4 => "4 and 4 are the fewest that can tell",
+                _ => "too many of them are equal",
+            };
+            let (old, new) = (a.len(), b.len());
+            Verdict::TooFew(format!("with {old} and {new} values p cannot fall below {:.2}; {remedy}", test.smallest_p))
         } else {
             Verdict::Unresolved
         };

@@ -1,5 +1,7 @@
 //! JMH's `-rf json`: forks and iterations, modes and units, secondary metrics, raw data or histograms.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::json::Node;
@@ -15,10 +17,20 @@ pub(super) fn detect(document: &Value) -> bool {
 /// The confidence level of `scoreError`.
 const LEVEL: f64 = 0.999;
 
-/// Reads the document. The direction comes from the unit; a mode that says otherwise is noted.
+/// What the collector's profilers call MB.
+const BYTES_OF_MB: f64 = 1_048_576.0;
+
+/// Reads the document. The direction comes from the unit; a mode that says otherwise is noted. Rows that are equal in
+/// all but their figures are further runs of one benchmark, as in files put together from several.
 pub(super) fn read(document: &Value) -> Result<Results, ImportError> {
     let mut results = Results { harness: "jmh".into(), ..Results::default() };
-    for row in Node::root("JMH", document).items()? {
+    let rows = Node::root("JMH", document).items()?;
+    let mut threads: BTreeMap<String, BTreeSet<u64>> = BTreeMap::new();
+    for row in &rows {
+        threads.entry(identity(row)).or_default().extend(row.value["threads"].as_u64());
+    }
+    let mut names: BTreeMap<(String, Option<u64>), usize> = BTreeMap::new();
+    for row in rows {
         for key in ["jmhVersion", "jdkVersion", "vmName", "vmVersion", "jvm"] {
             if let Some(value) = row.get(key) {
                 results.context.entry(key.to_owned()).or_insert(value.fact());
@@ -26,11 +38,20 @@ pub(super) fn read(document: &Value) -> Result<Results, ImportError> {
         }
         let mode = row.need("mode")?.text()?;
         let mut name = row.need("benchmark")?.text()?.to_owned();
-        if let Some(params) = row.get("params").filter(|params| !params.members().is_empty()) {
-            let params: Vec<_> =
-                params.members().iter().map(|(key, value)| format!("{key}={}", value.fact())).collect();
+        let mut params: Vec<_> = row.get("params").map(|params| params.members()).unwrap_or_default();
+        let several = threads.get(&identity(&row)).is_some_and(|threads| threads.len() > 1);
+        params.extend(row.get("threads").filter(|_| several).map(|threads| ("threads", threads)));
+        if !params.is_empty() {
+            let params: Vec<_> = params.iter().map(|(key, value)| format!("{key}={}", value.fact())).collect();
             name.push_str(&format!("[{}]", params.join(",")));
         }
+        let key = (identity(&row), row.value["threads"].as_u64());
+        if let Some(at) = names.get(&key) {
+            results.note("repeated-rows", format!("{name}: rows of this name are taken as further forks"));
+            further(&mut results.benchmarks[*at], &row)?;
+            continue;
+        }
+        names.insert(key, results.benchmarks.len());
         let same = results.benchmarks.iter().any(|benchmark| benchmark.name == name);
         if same || !matches!(mode, "thrpt" | "avgt") {
             name.push_str(&format!(":{mode}"));
@@ -52,17 +73,51 @@ pub(super) fn read(document: &Value) -> Result<Results, ImportError> {
                 benchmark.metrics.push(metric(key, &node)?);
             }
         }
-        if let Some(message) = allocation_disagrees(&benchmark) {
-            results.notes.push(Note { code: "allocation-disagrees".into(), message, count: 1 });
-        }
         results.benchmarks.push(benchmark);
     }
+    let disagreeing = results.benchmarks.iter().filter_map(allocation_disagrees);
+    let note = |message| Note { code: "allocation-disagrees".into(), message, count: 1 };
+    let disagreeing: Vec<Note> = disagreeing.map(note).collect();
+    results.notes.extend(disagreeing);
     Ok(results)
+}
+
+/// What tells benchmarks apart, but for the number of threads: name, mode and parameters.
+fn identity(row: &Node<'_>) -> String {
+    let part = |key: &str| row.value.get(key).unwrap_or(&Value::Null);
+    format!("{} {} {}", part("benchmark"), part("mode"), part("params"))
+}
+
+/// Adds the forks of a further run. What its file states of them alone goes, as it holds for no run of both.
+fn further(benchmark: &mut Benchmark, row: &Node<'_>) -> Result<(), ImportError> {
+    let mut metrics = vec![metric("", &row.need("primaryMetric")?)?];
+    for (key, node) in row.get("secondaryMetrics").map(|node| node.members()).unwrap_or_default() {
+        metrics.push(metric(key, &node)?);
+    }
+    for added in metrics {
+        let same = |metric: &&mut Metric| metric.name == added.name && metric.base == added.base;
+        let Some(metric) = benchmark.metrics.iter_mut().find(same) else {
+            benchmark.metrics.push(added);
+            continue;
+        };
+        let forks = metric.values.iter().map(|value| value.process + 1).max().unwrap_or(0);
+        metric
+            .values
+            .extend(added.values.iter().map(|value| super::Value { process: value.process + forks, ..*value }));
+        if !metric.values.is_empty() {
+            metric.stated.clear();
+        }
+    }
+    Ok(())
 }
 
 fn metric(name: &str, node: &Node<'_>) -> Result<Metric, ImportError> {
     let unit = node.need("scoreUnit")?.text()?;
-    let (base, factor) = units::normalise(unit);
+    let (base, factor) = match units::normalise(unit) {
+        // The rates of the collector's profilers: of 2^20 bytes, and neither way better.
+        (Base::BytesPerSecond, _) if !name.is_empty() => (Base::Other(unit.to_owned()), 1.0),
+        other => other,
+    };
     let name = match (name, &base) {
         ("", Base::Nanoseconds) => "time",
         ("", _) => "throughput",
@@ -100,13 +155,25 @@ fn metric(name: &str, node: &Node<'_>) -> Result<Metric, ImportError> {
     Ok(metric)
 }
 
-/// `[[value, count], …]`: every value once with its count as iterations, so that 10⁹ counts need no memory.
+/// `[[value, count], …]` of one iteration: its median stands for it. Single calls follow each other too closely to be
+/// independent, and the file states their quantiles.
 fn histogram(metric: &mut Metric, iteration: &Node<'_>, factor: f64, fork: u32) -> Result<(), ImportError> {
+    let mut calls: Vec<(f64, f64)> = Vec::new();
     for pair in iteration.items()? {
         match pair.numbers()?[..] {
-            [value, count] if count >= 0.0 => metric.push(value * factor, Some(count as u64), fork),
+            [value, count] if value.is_finite() && count >= 0.0 && count.is_finite() => calls.push((value, count)),
             _ => return Err(pair.error("another shape", "[value, count]")),
         }
+    }
+    calls.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let all: f64 = calls.iter().map(|(_, count)| count).sum();
+    let mut below = 0.0;
+    let median = calls.iter().find(|(_, count)| {
+        below += count;
+        below > 0.0 && 2.0 * below >= all
+    });
+    if let Some((median, _)) = median {
+        metric.push(median * factor, Some(all as u64), fork);
     }
     Ok(())
 }
@@ -114,15 +181,14 @@ fn histogram(metric: &mut Metric, iteration: &Node<'_>, factor: f64, fork: u32) 
 /// Allocation per operation times the rate of operations is the allocation rate; where it is not, within a
 /// tenth, one of the three was timed over another interval (CODETOOLS-7903368).
 fn allocation_disagrees(benchmark: &Benchmark) -> Option<String> {
-    let point = |suffix: &str| {
+    let point = |suffix: &str, unit: &str| {
         let metric = benchmark.metrics.iter().find(|metric| metric.name.trim_start_matches('·') == suffix)?;
-        Some(metric.estimate()?.point)
+        Some(metric.estimate().filter(|_| metric.unit.starts_with(unit))?.point)
     };
-    let (norm, rate) = (point("gc.alloc.rate.norm")?, point("gc.alloc.rate")?);
+    let (norm, rate) = (point("gc.alloc.rate.norm", "B/")?, point("gc.alloc.rate", "MB/")?);
     let per_second = 1e9 / benchmark.time_ns()?.point;
     let expected = norm * per_second;
-    // JMH's MB are 2^20 bytes.
-    let rate = rate * 1.048_576;
+    let rate = rate * BYTES_OF_MB;
     let off = (rate / expected - 1.0).abs();
     (expected > 0.0 && off > 0.1).then(|| {
         format!(

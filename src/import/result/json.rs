@@ -95,6 +95,44 @@ impl<'a> Node<'a> {
     }
 }
 
+/// A document in which numbers may also be `NaN` and `Infinity`, which are not JSON and which Python and
+/// google-benchmark write all the same; they become strings, as [`Node::number`] takes them.
+pub(super) fn parse(text: &str) -> serde_json::Result<Value> {
+    serde_json::from_str(text).or_else(|error| match quote_bare_numbers(text) {
+        Some(quoted) => serde_json::from_str(&quoted).map_err(|_| error),
+        None => Err(error),
+    })
+}
+
+/// The text with quotes around every `NaN`, `Infinity` and `-Infinity` outside of strings; `None` where there is none.
+fn quote_bare_numbers(text: &str) -> Option<String> {
+    let mut quoted = String::new();
+    let (mut rest, mut inside) = (text, false);
+    while let Some(at) = rest.find(if inside { ['"', '\\', '\\', '\\'] } else { ['"', 'N', 'I', '-'] }) {
+        let (before, from) = rest.split_at(at);
+        quoted.push_str(before);
+        let bare = ["NaN", "Infinity", "-Infinity", "-NaN"].into_iter().find(|word| !inside && from.starts_with(word));
+        let taken = match (bare, from.as_bytes()[0]) {
+            (Some(word), _) => {
+                quoted.push_str(&format!("\"{}\"", word.replace("-NaN", "NaN")));
+                rest = &from[word.len()..];
+                continue;
+            }
+            (None, b'"') => {
+                inside = !inside;
+                1
+            }
+            // A backslash takes the next character with it.
+            (None, b'\\') => 1 + from[1..].chars().next().map_or(0, char::len_utf8),
+            _ => 1,
+        };
+        quoted.push_str(&from[..taken]);
+        rest = &from[taken..];
+    }
+    quoted.push_str(rest);
+    (quoted.len() != text.len()).then_some(quoted)
+}
+
 /// What a value is, in a few words, for messages.
 pub(super) fn describe(value: &Value) -> String {
     match value {

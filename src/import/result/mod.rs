@@ -260,7 +260,7 @@ fn dispatch(text: &str) -> Result<Results, ImportError> {
         if criterion::detect_messages(start) {
             return criterion::read_messages(start);
         }
-        let document: serde_json::Value = match serde_json::from_str(start) {
+        let document: serde_json::Value = match json::parse(start) {
             Ok(document) => document,
             Err(error) => return Err(ImportError::json("JSON", &error)),
         };
@@ -284,7 +284,7 @@ fn dispatch(text: &str) -> Result<Results, ImportError> {
     if go::detect(text) {
         return go::read(text);
     }
-    Err(unrecognised(&excerpt(start.as_bytes())))
+    Err(unrecognised(&excerpt(start.lines().next().unwrap_or_default().as_bytes())))
 }
 
 fn unrecognised(found: &str) -> ImportError {
@@ -295,6 +295,9 @@ fn unrecognised(found: &str) -> ImportError {
 fn review(mut results: Results) -> Results {
     let mut notes = Vec::new();
     for benchmark in &results.benchmarks {
+        if let Some(failure) = benchmark.failure.as_ref().filter(|_| benchmark.metrics.is_empty()) {
+            notes.push(("errors", format!("{} has no figure: {failure}", benchmark.name)));
+        }
         for metric in benchmark.metrics.iter().filter(|metric| metric.base == Base::Nanoseconds) {
             let values = metric.numbers();
             if !values.is_empty() && values.iter().any(|value| *value <= 0.0) && metric.name == "time" {
