@@ -131,6 +131,51 @@ fn fault_19_and_30_wall_clock_samples_are_read_by_their_number() {
 }
 
 #[test]
+fn two_samplers_of_one_recording_count_cpu_time_once() {
+    let of_kind = |kind: u64, at: u64| (kind, vec![Field::Int(at), Field::Int(1), Field::Int(1)]);
+    let mut events: Vec<jfr::Event> = (0..4).map(|at| of_kind(jfr::EXECUTION, at)).collect();
+    events.extend((0..10).map(|at| of_kind(jfr::CPU_TIME, at)));
+    events.push(setting(jfr::CPU_TIME, "period", "10 ms"));
+    events.push(setting(jfr::EXECUTION, "period", "20 ms"));
+    let profile = parse(jfr::chunk(RUNNING, &[&[(1, &["f"], false)]], &events));
+    assert_eq!(profile.total(weight(&profile, "cpu")), 100e6);
+    assert_eq!(profile.weight_types.iter().filter(|weight| weight.name == "cpu").count(), 1);
+    assert_eq!(profile.total(weight(&profile, "jdk.ExecutionSample")), 4.0);
+    assert_eq!(profile.weight_types[profile.default_weight].name, "jdk.CPUTimeSample");
+}
+
+#[test]
+fn events_of_oracles_jdk_9_and_of_datadogs_profiler_are_samples() {
+    let oracle: jfr::Event = (jfr::ORACLE_EXECUTION, vec![Field::Int(0), Field::Int(1), Field::Int(1)]);
+    let profile = parse(jfr::chunk(RUNNING, &[&[(1, &["f"], false)]], &[oracle, setting(106, "period", "20 ms")]));
+    assert_eq!(profile.total(weight(&profile, "jdk.ExecutionSample")), 1.0);
+    assert_eq!(profile.total(weight(&profile, "cpu")), 20e6);
+    let datadog: jfr::Event = (jfr::DATADOG, [0, 1, 1, 3].map(Field::Int).to_vec());
+    let profile = parse(jfr::chunk(RUNNING, &[&[(1, &["f"], false)]], &[datadog]));
+    assert_eq!(profile.total(weight(&profile, "datadog.ExecutionSample")), 3.0);
+    assert_eq!(profile.total(weight(&profile, "cpu")), 3.0);
+}
+
+#[test]
+fn each_of_several_events_has_its_own_samples_also_through_pprof() {
+    let text = "a 1 1.0: 100 instructions:\n\t10 f (/bin/a)\n\na 1 1.0: 7 cycles:\n\t10 g (/bin/a)\n\n".to_owned()
+        + "a 1 1.1: 9 cycles:\n\t10 f (/bin/a)\n\n";
+    let profile = parse(&text);
+    let again = parse(write(&profile, Target::Pprof, &ExportOptions::default()).bytes);
+    let samples = |name: &str| again.samples_of(weight(&again, name));
+    assert_eq!((samples("instructions"), samples("cycles"), samples("samples")), (Some(1), Some(2), Some(3)));
+    // OpenTelemetry has one number for a stack, which then is nobody's.
+    let written = write(&profile, Target::Otlp, &ExportOptions::default());
+    assert!(written.losses.iter().any(|loss| loss.code == "counts"), "{:?}", written.losses);
+    let again = parse(written.bytes);
+    assert_eq!(again.samples_of(weight(&again, "cycles")), None);
+    // Counted events are samples too, whatever they are called.
+    let counted = parse("a 1 1.0: cycles:\n\t10 f (/bin/a)\n\n".repeat(5));
+    let again = parse(write(&counted, Target::Pprof, &ExportOptions::default()).bytes);
+    assert_eq!(again.samples_of(weight(&again, "cycles")), Some(5));
+}
+
+#[test]
 fn fault_29_the_interval_comes_from_the_file() {
     let mut events: Vec<jfr::Event> = (0..100).map(|at| wall(at * 100_000, 1, 1, 1)).collect();
     events.push(setting(jfr::WALL, "wall", "100us"));

@@ -55,7 +55,8 @@ impl Profile {
     /// The number of samples of this weight; `None` where the file does not say.
     ///
     /// Where the file counts samples in a weight of its own, that counts; else a sample counts for every
-    /// weight that it has: each of several events has its own samples.
+    /// weight that it has. In both cases each of several events has its own samples: one that weighs only as
+    /// another event is none of this one's.
     pub fn samples_of(&self, weight: usize) -> Option<u64> {
         let counted = self.count_weight();
         let mut counts = self.samples.iter().map(|sample| count_of(sample, weight, counted));
@@ -107,7 +108,12 @@ impl Profile {
 
 fn count_of(sample: &StackSample, weight: usize, counted: Option<usize>) -> Option<f64> {
     match counted {
-        Some(counted) => Some(sample.weights[counted].max(0.0)),
+        Some(counted) => {
+            let others = sample.weights.iter().enumerate().filter(|(at, _)| *at != weight && *at != counted);
+            let another = || others.map(|(_, value)| value).any(|value| *value != 0.0);
+            let is_of_weight = weight == counted || sample.weights[weight] != 0.0 || !another();
+            Some(if is_of_weight { sample.weights[counted].max(0.0) } else { 0.0 })
+        }
         None if sample.weights[weight] == 0.0 => Some(0.0),
         None => sample.count.map(|count| count as f64),
     }

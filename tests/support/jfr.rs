@@ -30,6 +30,11 @@ pub const WALL: u64 = 101;
 pub const IN_TLAB: u64 = 102;
 /// `jdk.ObjectAllocationOutsideTLAB`: start, stack, object size.
 pub const OUTSIDE_TLAB: u64 = 103;
+/// `jdk.CPUTimeSample` and `com.oracle.jdk.ExecutionSample`: start, stack, state.
+pub const CPU_TIME: u64 = 105;
+pub const ORACLE_EXECUTION: u64 = 106;
+/// `datadog.ExecutionSample`: start, stack, state, weight.
+pub const DATADOG: u64 = 107;
 /// `jdk.ActiveSetting`: start, event type, name, value.
 pub const SETTING: u64 = 104;
 
@@ -118,6 +123,9 @@ impl Metadata {
             self.class(SYMBOL, "jdk.types.Symbol", &[("string", STRING, "")]),
             self.class(STATE, "jdk.types.ThreadState", &[("name", STRING, "")]),
             self.class(EXECUTION, "jdk.ExecutionSample", &[start, stack, state]),
+            self.class(CPU_TIME, "jdk.CPUTimeSample", &[start, stack, state]),
+            self.class(ORACLE_EXECUTION, "com.oracle.jdk.ExecutionSample", &[start, stack, state]),
+            self.class(DATADOG, "datadog.ExecutionSample", &[start, stack, state, ("weight", LONG, "")]),
             self.class(WALL, "profiler.WallClockSample", &[start, stack, state, ("samples", LONG, "")]),
             self.class(IN_TLAB, "jdk.ObjectAllocationInNewTLAB", &[start, stack, size, ("tlabSize", LONG, "")]),
             self.class(OUTSIDE_TLAB, "jdk.ObjectAllocationOutsideTLAB", &[start, stack, size]),

@@ -7,15 +7,19 @@ use rustc_hash::FxHashMap;
 
 use super::{Losses, physical_frames};
 use crate::import::profile::otlp::{Identity, message};
-use crate::profile::{Frame, FrameId, FrameKind, Profile, StackId, ThreadId};
+use crate::profile::{Frame, FrameId, FrameKind, Profile, StackId, StackSample, ThreadId, WeightType};
 
 pub(super) fn write(profile: &Profile, losses: &mut Losses) -> Vec<u8> {
     let mut writer = Writer::new(profile);
     let mut rounded = 0;
     let mut profiles = Vec::new();
     // Where samples are counted and no weight says so, they become a profile of their own, as in pprof.
-    let counted = profile.weight_types.iter().all(|weight| weight.unit != "count")
-        && profile.samples.iter().all(|sample| sample.count.is_some());
+    let uncounted = |weight: &WeightType| weight.unit != "count" || !weight.name.starts_with("sample");
+    let counted =
+        profile.weight_types.iter().all(uncounted) && profile.samples.iter().all(|sample| sample.count.is_some());
+    let mixed = if counted { mixed_samples(profile) } else { 0 };
+    let counted = counted && mixed == 0;
+    losses.add("counts", "samples whose number goes: other events were sampled at the same stack", mixed);
     let kinds =
         profile.weight_types.iter().enumerate().map(|(at, kind)| (kind.name.as_str(), kind.unit.as_str(), Some(at)));
     for (name, unit, weight) in kinds.chain(counted.then_some(("samples", "count", None))) {
@@ -95,6 +99,18 @@ impl<T: Clone + Default + Eq + Hash> Table<T> {
         self.indices.insert(entry, index);
         index
     }
+}
+
+/// The samples that another event shares a stack and a thread with. As one number is written for both, it could not be
+/// told whose samples it counts.
+fn mixed_samples(profile: &Profile) -> usize {
+    let events = |sample: &StackSample| -> Vec<bool> { sample.weights.iter().map(|weight| *weight != 0.0).collect() };
+    let mut first: FxHashMap<Identity, Vec<bool>> = FxHashMap::default();
+    let differs = |sample: &&StackSample| {
+        let events = events(sample);
+        *first.entry((sample.stack, sample.thread)).or_insert_with(|| events.clone()) != events
+    };
+    profile.samples.iter().filter(differs).count()
 }
 
 struct Writer<'a> {

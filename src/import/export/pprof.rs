@@ -13,8 +13,9 @@ pub(super) fn write(profile: &Profile, losses: &mut Losses) -> Vec<u8> {
     let mut writer = Writer::new(profile);
     writer.string("");
     // Where samples are counted and no weight says so, pprof's own convention is a first type for it.
-    let counted = profile.weight_types.iter().all(|weight| weight.unit != "count")
-        && profile.samples.iter().all(|sample| sample.count.is_some());
+    let counted =
+        profile.weight_types.iter().all(|weight| weight.unit != "count" || !weight.name.starts_with("sample"))
+            && profile.samples.iter().all(|sample| sample.count.is_some());
     if counted {
         writer.sample_type("samples", "count");
     }

@@ -56,7 +56,9 @@ impl Kind {
 const KINDS: &[Kind] = &[
     Kind { event: "jdk.CPUTimeSample", unit: "count", value: None, clock: SampleClock::Cpu },
     Kind { event: "jdk.ExecutionSample", unit: "count", value: None, clock: SampleClock::Cpu },
+    Kind { event: "datadog.ExecutionSample", unit: "count", value: Some("weight"), clock: SampleClock::Cpu },
     Kind { event: "profiler.WallClockSample", unit: "count", value: Some("samples"), clock: SampleClock::Wall },
+    Kind { event: "datadog.MethodSample", unit: "count", value: Some("weight"), clock: SampleClock::Wall },
     Kind { event: "jdk.NativeMethodSample", unit: "count", value: None, clock: SampleClock::Wall },
     Kind { event: "profiler.MethodTrace", unit: "ticks", value: Some("duration"), clock: SampleClock::Wall },
     Kind { event: "jdk.ObjectAllocationSample", unit: "bytes", value: Some("weight"), clock: SampleClock::Allocation },
@@ -114,6 +116,9 @@ struct Reader {
     builder: Builder,
     /// The weight of each kind, once one of its events occurred.
     weights: BTreeMap<usize, usize>,
+    /// For each kind that tells of CPU time, the weight of its samples of running threads. At the end the first kind's
+    /// stays: two samplers of one thread would count its time twice.
+    cpu: BTreeMap<usize, usize>,
     width: usize,
     events: FxHashMap<String, u64>,
     start_ns: Option<u64>,
@@ -127,18 +132,15 @@ struct Reader {
     threads: FxHashMap<String, ThreadId>,
 }
 
-/// The weight that holds the samples of running threads.
-const CPU: usize = 0;
-
 impl Reader {
     fn new(options: &Options) -> Self {
-        // The first weight is the CPU's; it is dropped at the end where no event fed it.
-        let mut builder = Builder::new(vec![WeightType { name: "cpu".into(), unit: "count".into() }]);
+        let mut builder = Builder::new(Vec::new());
         builder.keep_at_most(options.keep_samples);
         Reader {
             builder,
             weights: BTreeMap::new(),
-            width: 1,
+            cpu: BTreeMap::new(),
+            width: 0,
             events: FxHashMap::default(),
             start_ns: None,
             duration_ns: 0,
@@ -260,12 +262,19 @@ impl Reader {
         if KINDS[kind].unit == "ticks" {
             value = chunk.ticks_ns(value.max(0.0) as u64) as f64;
         }
-        let mut weights = vec![0.0; self.width];
-        weights[weight] = value;
         let is_sample = KINDS[kind].unit == "count";
         // A running thread's wall clock sample is a sample of CPU time.
-        if is_sample && is_running && (*clock == SampleClock::Cpu || *name == "profiler.WallClockSample") {
-            weights[CPU] = value;
+        let of_cpu = is_sample && (*clock == SampleClock::Cpu || *name == "profiler.WallClockSample");
+        let cpu = of_cpu.then(|| {
+            *self.cpu.entry(kind).or_insert_with(|| {
+                self.width += 1;
+                self.builder.weight_type(WeightType { name: "cpu".into(), unit: "count".into() })
+            })
+        });
+        let mut weights = vec![0.0; self.width];
+        weights[weight] = value;
+        if let Some(cpu) = cpu.filter(|_| is_running) {
+            weights[cpu] = value;
         }
         let count = Some(if is_sample { value.max(0.0) as u64 } else { 1 });
         self.builder.sample(StackSample { stack, thread, time_ns, count, weights });
@@ -380,7 +389,9 @@ impl Reader {
         let index_of =
             |event: &str| self.weights.iter().find(|(kind, _)| KINDS[**kind].event == event).map(|(_, weight)| *weight);
         let wall = index_of("profiler.WallClockSample");
-        let on_cpu = index_of("jdk.CPUTimeSample").or(index_of("jdk.ExecutionSample"));
+        // Running wall clock samples tell of CPU time only where nothing else does.
+        let only_wall = self.cpu.keys().next().is_some_and(|kind| KINDS[*kind].clock == SampleClock::Wall);
+        let cpu: Vec<usize> = self.cpu.values().copied().collect();
         let period = self.period_of(KINDS[first].event);
         let provenance = self.builder.provenance();
         provenance.format = NAME.into();
@@ -396,7 +407,7 @@ impl Reader {
         let default = self.weights[&first];
         let mut profile = self.builder.finish();
         profile.default_weight = default;
-        settle_cpu(&mut profile, period.filter(|_| KINDS[first].unit == "count"), wall, on_cpu);
+        settle_cpu(&mut profile, period.filter(|_| KINDS[first].unit == "count"), wall.filter(|_| only_wall), &cpu);
         Ok(profile)
     }
 
@@ -410,33 +421,30 @@ impl Reader {
     }
 }
 
-/// Turns the counted CPU samples into time where the period is known, and moves them to the end; without a
-/// sample of CPU time the weight goes. Running wall clock samples count only where nothing else tells.
-fn settle_cpu(profile: &mut Profile, period: Option<f64>, wall: Option<usize>, on_cpu: Option<usize>) {
+/// Turns the CPU samples that the first of these weights counts into time where the period is known, and moves them to
+/// the end; the other weights of CPU samples go, and all of them where no thread ran.
+fn settle_cpu(profile: &mut Profile, period: Option<f64>, wall: Option<usize>, cpu: &[usize]) {
+    let counted = cpu.first().copied().filter(|first| profile.total(*first) != 0.0);
+    let wall = wall.filter(|_| period.is_some());
+    let mut dropped = cpu.to_vec();
+    dropped.sort_unstable_by(|a, b| b.cmp(a));
     for sample in &mut profile.samples {
-        if on_cpu.is_some() && wall.is_some_and(|wall| sample.weights[wall] != 0.0) {
-            sample.weights[CPU] = 0.0;
+        let values: Vec<f64> = counted.into_iter().chain(wall).map(|weight| sample.weights[weight]).collect();
+        for weight in &dropped {
+            sample.weights.remove(*weight);
         }
+        sample.weights.extend(values.into_iter().map(|value| value * period.unwrap_or(1.0)));
     }
-    let any = profile.samples.iter().any(|sample| sample.weights[CPU] != 0.0);
-    let wall = wall.filter(|_| period.is_some() && on_cpu.is_none());
-    for sample in &mut profile.samples {
-        let walls = wall.map(|wall| sample.weights[wall]);
-        let cpu = sample.weights.remove(CPU);
-        let values = any.then_some(cpu).into_iter().chain(walls);
-        sample.weights.extend(values.map(|value| value * period.unwrap_or(1.0)));
+    profile.default_weight -= dropped.iter().filter(|weight| **weight < profile.default_weight).count();
+    for weight in dropped {
+        profile.weight_types.remove(weight);
     }
-    let mut cpu = profile.weight_types.remove(CPU);
-    profile.default_weight -= 1;
-    if any {
-        if period.is_some() {
-            cpu.unit = "nanoseconds".into();
-        }
-        profile.weight_types.push(cpu);
-    }
-    if wall.is_some() {
-        profile.weight_types.push(WeightType { name: "wall".into(), unit: "nanoseconds".into() });
-    }
+    let time = |name: &str, timed: bool| {
+        let unit = if timed { "nanoseconds" } else { "count" };
+        WeightType { name: name.into(), unit: unit.into() }
+    };
+    profile.weight_types.extend(counted.map(|_| time("cpu", period.is_some())));
+    profile.weight_types.extend(wall.map(|_| time("wall", true)));
 }
 
 /// `20 ms`, `10000000` (nanoseconds), `everyChunk`.

@@ -23,7 +23,7 @@ use std::io::Read;
 use super::Detection;
 use super::error::{ImportError, Position, excerpt};
 use super::input::{Input, Limits};
-use crate::profile::{Profile, SampleClock};
+use crate::profile::{Profile, SampleClock, WeightType};
 
 /// How to read a profile.
 #[derive(Clone, Debug)]
@@ -135,14 +135,16 @@ fn normal_unit(unit: &str) -> (String, f64) {
     (unit.to_owned(), scale)
 }
 
-/// Of several events, the one that is time or nearest to it, and what it advances with.
+/// Of several events, the one that is time or nearest to it, and what it advances with. An event that never came
+/// (`dummy`, that of a trace) is none of them.
 fn facts_of_event(profile: &Profile) -> (usize, SampleClock) {
     let distance = |name: &str| match name {
         "cpu-clock" | "task-clock" => 0,
         "cycles" | "cpu-cycles" => 1,
         _ => 2,
     };
-    let nearest = profile.weight_types.iter().enumerate().min_by_key(|(_, weight)| distance(&weight.name));
+    let rank = |(index, weight): &(usize, &WeightType)| (profile.total(*index) == 0.0, distance(&weight.name));
+    let nearest = profile.weight_types.iter().enumerate().min_by_key(rank);
     match nearest {
         Some((index, weight)) if distance(&weight.name) < 2 => (index, SampleClock::Cpu),
         Some((index, _)) => (index, SampleClock::Event),
@@ -200,8 +202,20 @@ fn known_but_unread(head: &[u8]) -> Option<(&'static str, &'static str)> {
     if starts("PERFILE2") {
         return Some(("perf.data in a browser", "bring the text of perf script"));
     }
+    if starts("PERFFILE") {
+        return Some(("perf.data of the first version (Linux 2.6)", "bring the text of perf script"));
+    }
     if starts("PK\x03\x04") {
         return Some(("a zip archive", "unpack it first"));
+    }
+    if head.starts_with(b"\xfd7zXZ\0") || head.starts_with(b"BZh") || head.starts_with(&[0x04, 0x22, 0x4d, 0x18]) {
+        return Some(("data packed by xz, bzip2 or lz4", "unpack it first; gzip and zstd are unpacked here"));
+    }
+    if head.get(257..262) == Some(b"ustar".as_slice()) || head.starts_with(b"7z\xbc\xaf\x27\x1c") {
+        return Some(("an archive", "unpack it first, and bring the profile in it"));
+    }
+    if starts("CPU     ID                    FUNCTION:NAME") {
+        return Some(("the output of DTrace", "bring its stacks folded, as stackcollapse.pl does"));
     }
     if starts("<?xml") || starts("<svg") || starts("<!DOCTYPE") {
         return Some(("an SVG, XML or HTML document", "a picture of a profile has lost its stacks; bring its source"));
@@ -209,11 +223,17 @@ fn known_but_unread(head: &[u8]) -> Option<(&'static str, &'static str)> {
     if is_callgrind(head) {
         return Some(("a callgrind profile", "it counts instructions, not time; bring one that samples, as perf does"));
     }
+    if starts("*version\n") || starts("SLOW") {
+        return Some(("a method trace of Android's runtime", "it times every call; bring what simpleperf sampled"));
+    }
     if starts("SIMPLEPERF") {
         return Some(("simpleperf's own samples", "bring what its stackcollapse.py or pprof_proto_generator.py makes"));
     }
     if starts("\x04\x08{") {
         return Some(("a Ruby object dump, as stackprof writes", "bring the text of stackprof --stackcollapse"));
+    }
+    if json::looks_like(head) && ["gc_samples", "frames"].iter().all(|key| json::outline(head).has(key)) {
+        return Some(("stackprof's JSON", "bring the text of stackprof --stackcollapse"));
     }
     if starts("v8-version,") {
         return Some(("V8's log of node --prof", "record with node --cpu-prof, which writes a .cpuprofile"));
@@ -277,6 +297,11 @@ mod tests {
             (b"heap profile: 1: 2 [ 3: 4] @ heapprofile", "gperftools"),
             (b"# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npositions: line\nevents: Ir\n", "callgrind"),
             (b"SIMPLEPERF\x01\0", "stackcollapse.py"),
+            (b"PERFFILEh\0\0\0\0\0\0\0", "the first version"),
+            (b"\xfd7zXZ\0\0\x04", "unpack it first"),
+            (b"BZh91AY&SY", "unpack it first"),
+            (b"CPU     ID                    FUNCTION:NAME\n  0  64091                        :tick-60s\n", "DTrace"),
+            (br#"{"version":1.2,"mode":"cpu","samples":3,"gc_samples":0,"frames":{}}"#, "stackprof's JSON"),
             (b"\x04\x08{\x0e:\x0cversion", "stackprof"),
             (b"v8-version,11,3,244,8,0\n", "--cpu-prof"),
             (br#"{"dhatFileVersion":2,"mode":"rust-heap","pps":[]}"#, "DHAT"),
@@ -285,6 +310,8 @@ mod tests {
             (b"[{\"benchmark\": 1, \"mode\": 2}]", "the keys benchmark, mode"),
             (b"\x01\x02\x03\x04", "binary data beginning 01 02 03 04"),
             (b"hello\nworld\n", "text whose first line is \"hello\""),
+            (b"\nhello\nworld\n", "text whose first line is \"hello\""),
+            (b"\r\n\nhello\nworld 7 a\n", "text whose first line is \"hello\""),
         ] {
             let error = read(bytes, &Options::default()).unwrap_err().to_string();
             assert!(error.contains(part), "{error}");

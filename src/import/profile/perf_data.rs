@@ -4,6 +4,7 @@
 //! Bring the text of `perf script` where names are wanted. Call chains recorded with DWARF stay short, as
 //! unwinding them takes the programs.
 
+mod counters;
 mod lengths;
 
 use std::io::Cursor;
@@ -11,10 +12,13 @@ use std::io::Cursor;
 use linux_perf_data::linux_perf_event_reader::constants::{
     PERF_CONTEXT_GUEST_KERNEL, PERF_CONTEXT_KERNEL, PERF_CONTEXT_MAX,
 };
-use linux_perf_data::linux_perf_event_reader::{CpuMode, EventRecord, SampleRecord, SamplingPolicy};
+use linux_perf_data::linux_perf_event_reader::{
+    CpuMode, EventRecord, HardwareEventId, PerfEventType, SamplingPolicy, SoftwareCounterType,
+};
 use linux_perf_data::{Error, PerfFile, PerfFileReader, PerfFileRecord};
 use rustc_hash::FxHashMap;
 
+use self::counters::Sampled;
 use self::lengths::Shape;
 use super::perf_script::base_event;
 use super::{Format, Options, facts_of_event};
@@ -40,7 +44,9 @@ fn read(input: Input<'_>, options: &Options) -> Result<Profile, ImportError> {
 }
 
 fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
-    let parsed = match lengths::check(&bytes)? {
+    let shape = lengths::check(&bytes)?;
+    let lost_counts = lengths::lost_counts(&bytes, shape);
+    let parsed = match shape {
         Shape::Pipe => PerfFileReader::parse_pipe(Cursor::new(bytes)),
         Shape::File => PerfFileReader::parse_file(Cursor::new(bytes)),
     };
@@ -61,6 +67,14 @@ fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
         };
         records += 1;
         if let PerfFileRecord::EventRecord { attr_index, record } = record {
+            if counters::holds_values(&record) {
+                let lost = lost_counts.get(attr_index).copied().unwrap_or(false);
+                let sample = counters::sample(&record, lost);
+                reader.with_values += 1;
+                let sample = sample.ok_or_else(|| broken("a sample that ends within its counter values", records))?;
+                reader.sample(attr_index, &sample);
+                continue;
+            }
             let parsed = record.parse().map_err(|error| broken(&error.to_string(), records))?;
             reader.record(attr_index, &parsed);
         }
@@ -71,6 +85,41 @@ fn parse(bytes: Vec<u8>, options: &Options) -> Result<Profile, ImportError> {
 fn broken(found: &str, records: u64) -> ImportError {
     let position = if records == 0 { Position::Whole } else { Position::Item(format!("record {records}")) };
     ImportError::malformed(NAME, position, found, "a complete recording of perf record")
+}
+
+/// What perf calls an event of the kernel's own list; a pipe need not name its events.
+fn generic_name(event: &PerfEventType) -> Option<&'static str> {
+    Some(match event {
+        PerfEventType::Hardware(event, _) => match event {
+            HardwareEventId::CpuCycles => "cycles",
+            HardwareEventId::Instructions => "instructions",
+            HardwareEventId::CacheReferences => "cache-references",
+            HardwareEventId::CacheMisses => "cache-misses",
+            HardwareEventId::BranchInstructions => "branches",
+            HardwareEventId::BranchMisses => "branch-misses",
+            HardwareEventId::BusCycles => "bus-cycles",
+            HardwareEventId::StalledCyclesFrontend => "stalled-cycles-frontend",
+            HardwareEventId::StalledCyclesBackend => "stalled-cycles-backend",
+            HardwareEventId::RefCpuCycles => "ref-cycles",
+            _ => return None,
+        },
+        PerfEventType::Software(event) => match event {
+            SoftwareCounterType::CpuClock => "cpu-clock",
+            SoftwareCounterType::TaskClock => "task-clock",
+            SoftwareCounterType::PageFaults => "page-faults",
+            SoftwareCounterType::ContextSwitches => "context-switches",
+            SoftwareCounterType::CpuMigrations => "cpu-migrations",
+            SoftwareCounterType::PageFaultsMin => "minor-faults",
+            SoftwareCounterType::PageFaultsMaj => "major-faults",
+            SoftwareCounterType::AlignmentFaults => "alignment-faults",
+            SoftwareCounterType::EmulationFaults => "emulation-faults",
+            SoftwareCounterType::Dummy => "dummy",
+            SoftwareCounterType::BpfOutput => "bpf-output",
+            SoftwareCounterType::CgroupSwitches => "cgroup-switches",
+            _ => return None,
+        },
+        _ => return None,
+    })
 }
 
 struct Mapping {
@@ -98,6 +147,7 @@ struct Reader {
     frames: FxHashMap<(i32, u64, bool), FrameId>,
     times: Option<(u64, u64)>,
     without_stack: u64,
+    with_values: u64,
     lost: u64,
 }
 
@@ -106,7 +156,8 @@ impl Reader {
         let mut weight_types: Vec<WeightType> = Vec::new();
         let mut events = Vec::new();
         for (index, description) in file.event_attributes().iter().enumerate() {
-            let name = description.name().map_or_else(|| format!("event {index}"), str::to_owned);
+            let known = description.name().or_else(|| generic_name(&description.attributes().type_));
+            let name = known.map_or_else(|| format!("event {index}"), str::to_owned);
             let base = base_event(&name);
             let unit = if matches!(base, "cpu-clock" | "task-clock") { "nanoseconds" } else { base };
             let weight = WeightType { name: base.to_owned(), unit: unit.to_owned() };
@@ -128,7 +179,8 @@ impl Reader {
                 SamplingPolicy::Frequency(hz) => builder.provenance().requested_hz = Some(hz as f64),
                 SamplingPolicy::Period(period) => {
                     builder.provenance().period = Some(period.get() as f64);
-                    builder.provenance().period_unit = description.name().map(|name| base_event(name).to_owned());
+                    let name = description.name().or_else(|| generic_name(&description.attributes().type_));
+                    builder.provenance().period_unit = name.map(|name| base_event(name).to_owned());
                 }
                 SamplingPolicy::NoSampling => {}
             }
@@ -144,13 +196,14 @@ impl Reader {
             frames: FxHashMap::default(),
             times: None,
             without_stack: 0,
+            with_values: 0,
             lost: 0,
         }
     }
 
     fn record(&mut self, attribute: usize, record: &EventRecord<'_>) {
         match record {
-            EventRecord::Sample(sample) => self.sample(attribute, sample),
+            EventRecord::Sample(sample) => self.sample(attribute, &Sampled::from(sample)),
             EventRecord::Comm(comm) => {
                 let name = String::from_utf8_lossy(&comm.name.as_slice()).into_owned();
                 if comm.is_execve {
@@ -194,7 +247,7 @@ impl Reader {
         }
     }
 
-    fn sample(&mut self, attribute: usize, sample: &SampleRecord<'_>) {
+    fn sample(&mut self, attribute: usize, sample: &Sampled) {
         let Some(event) = self.events.get_mut(attribute) else { return };
         event.samples += 1;
         let weight = event.weight;
@@ -202,15 +255,12 @@ impl Reader {
         let (pid, tid) = (sample.pid.unwrap_or(-1), sample.tid.unwrap_or(-1));
         let mut kernel = sample.cpu_mode == CpuMode::Kernel;
         let mut frames = Vec::new();
-        if let Some(chain) = &sample.callchain {
-            for at in 0..chain.len() {
-                let Some(address) = chain.get(at) else { break };
-                if address >= PERF_CONTEXT_MAX {
-                    kernel = matches!(address, PERF_CONTEXT_KERNEL | PERF_CONTEXT_GUEST_KERNEL);
-                    continue;
-                }
-                frames.push(self.frame(pid, address, kernel));
+        for address in sample.chain.iter().copied() {
+            if address >= PERF_CONTEXT_MAX {
+                kernel = matches!(address, PERF_CONTEXT_KERNEL | PERF_CONTEXT_GUEST_KERNEL);
+                continue;
             }
+            frames.push(self.frame(pid, address, kernel));
         }
         if let (true, Some(address)) = (frames.is_empty(), sample.ip) {
             frames.push(self.frame(pid, address, kernel));
@@ -284,6 +334,10 @@ impl Reader {
         if self.without_stack > 0 {
             self.builder.note("no-stack", "samples without a stack or an address", self.without_stack);
         }
+        if self.with_values > 0 {
+            let message = "samples that also hold the values of their group's counters, which are left out";
+            self.builder.note("counter-values", message, self.with_values);
+        }
         let times = self.times;
         let provenance = self.builder.provenance();
         provenance.format = NAME.into();
@@ -322,5 +376,89 @@ mod tests {
         }
         let error = read_bytes(&bytes).unwrap_err().to_string();
         assert!(error.contains("truncated") && error.contains("attributes"), "{error}");
+    }
+
+    /// A description of cycles: what samples hold, and the form of counter values.
+    fn attribute(kind: u32, sample_type: u64, read_format: u64) -> Vec<u8> {
+        let mut bytes = [kind.to_le_bytes(), 136u32.to_le_bytes()].concat();
+        bytes.extend([0, 1000, sample_type, read_format].iter().flat_map(|word: &u64| word.to_le_bytes()));
+        bytes.resize(136, 0);
+        bytes
+    }
+
+    fn record(kind: u32, body: &[u8]) -> Vec<u8> {
+        let size = (body.len() as u32 + 8) << 16;
+        [&kind.to_le_bytes()[..], &size.to_le_bytes(), body].concat()
+    }
+
+    fn words(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    fn file(attribute: &[u8], records: &[u8]) -> Vec<u8> {
+        let data = 104 + attribute.len() as u64 + 16;
+        let mut bytes = b"PERFILE2".to_vec();
+        bytes.extend(words(&[104, 152, 104, 152, data, records.len() as u64, 0, 0, 0, 0, 0, 0]));
+        bytes.extend(attribute);
+        bytes.extend(words(&[0, 0]));
+        bytes.extend(records);
+        bytes
+    }
+
+    const SAMPLE: u32 = 9;
+    const READ: u64 = 1 << 4;
+    /// Address, thread, counter values, call chain, period.
+    const FIELDS: u64 = 1 | 1 << 1 | READ | 1 << 5 | 1 << 8;
+    const ID: u64 = 1 << 2;
+    const GROUP: u64 = 1 << 3;
+    const LOST: u64 = 1 << 4;
+
+    #[test]
+    fn counter_values_stand_before_the_call_chain() {
+        for (format, values) in [
+            (0, vec![77]),
+            (3, vec![77, 8, 9]),
+            (ID | LOST, vec![77, 1, 0]),
+            (GROUP | ID, vec![2, 77, 1, 88, 2]),
+            (GROUP | ID | LOST | 3, vec![2, 5, 5, 77, 1, 0, 88, 2, 0]),
+        ] {
+            let mut body = words(&[0x10, 7 << 32 | 7, 500]);
+            body.extend(words(&values));
+            body.extend(words(&[2, 0x10, 0x20]));
+            let profile = read_bytes(&file(&attribute(0, FIELDS, format), &record(SAMPLE, &body))).unwrap();
+            let stack = profile.root_to_leaf(profile.samples[0].stack.unwrap());
+            let names: Vec<_> = stack.iter().map(|frame| profile.frame(*frame).function.as_str()).collect();
+            assert_eq!(names, ["0x20", "0x10"], "{format:b}");
+            assert_eq!((profile.total(0), profile.threads[0].as_str()), (500.0, "7"), "{format:b}");
+            assert!(profile.notes.iter().any(|note| note.code == "counter-values"));
+            let cut = record(SAMPLE, &body[..body.len() - 8]);
+            let error = read_bytes(&file(&attribute(0, FIELDS, format), &cut)).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("record 1"), "{error}");
+        }
+    }
+
+    // A count that no memory could hold.
+    #[test]
+    fn counts_of_counter_values_are_checked() {
+        for count in [1 << 40, u64::MAX] {
+            let body = words(&[0x10, 7, 500, count, 0, 0]);
+            assert!(read_bytes(&file(&attribute(0, FIELDS, GROUP), &record(SAMPLE, &body))).is_err());
+            let body = words(&[0x10, 7, 500, 77, count, 0]);
+            assert!(read_bytes(&file(&attribute(0, FIELDS, 0), &record(SAMPLE, &body))).is_err());
+        }
+    }
+
+    #[test]
+    fn a_pipe_without_names_has_the_kernels_own() {
+        for (kind, name, unit) in [(0, "cycles", "cycles"), (1, "cpu-clock", "nanoseconds"), (8, "event 0", "event 0")]
+        {
+            let mut bytes = b"PERFILE2".to_vec();
+            bytes.extend(words(&[16]));
+            bytes.extend(record(64, &[attribute(kind, FIELDS & !READ, 0), words(&[0])].concat()));
+            bytes.extend(record(SAMPLE, &words(&[0x10, 7 << 32 | 7, 500, 1, 0x10])));
+            let profile = read_bytes(&bytes).unwrap();
+            let weight = &profile.weight_types[0];
+            assert_eq!((weight.name.as_str(), weight.unit.as_str(), profile.total(0)), (name, unit, 500.0));
+        }
     }
 }

@@ -73,7 +73,8 @@ fn detect(head: &[u8]) -> Detection {
     let mut headers = 0;
     let mut after_header = false;
     for line in head.split(|byte| *byte == b'\n').take(400) {
-        if after_header && line.first().is_some_and(u8::is_ascii_whitespace) && looks_like_frame(line) {
+        let indented = line.first().is_some_and(u8::is_ascii_whitespace);
+        if after_header && (indented && looks_like_frame(line) || is_bare_frame(line)) {
             return Detection::Yes;
         }
         let header = if line.first() == Some(&b'#') { None } else { parse_header(line) };
@@ -90,6 +91,11 @@ fn looks_like_frame(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     let address = memchr::memchr(b' ', line).map_or(line, |end| &line[..end]);
     symbol::parse_hex(address).is_some() || line.ends_with(b")")
+}
+
+/// Whether a line is a frame that lost its indentation: `address symbol (module)`.
+fn is_bare_frame(line: &[u8]) -> bool {
+    address_of(line) > 0 && line.trim_ascii_end().ends_with(b")") && parse_header(line).is_none()
 }
 
 /// The length of the address that begins a line below a header; 0 where none does.
@@ -146,6 +152,7 @@ impl Reader {
             None => self.end_sample(),
             Some(b' ' | b'\t') if self.current.is_some() => self.below(line.trim_ascii()),
             Some(b'#') if self.current.is_none() => self.comment(line),
+            Some(_) if self.current.is_some() && is_bare_frame(line) => self.below(line.trim_ascii()),
             Some(_) => self.header(line),
         }
     }
@@ -504,6 +511,16 @@ mod tests {
         assert_eq!((profile.samples.len(), profile.notes[0].code.as_str()), (2, "no-stack"));
         let profile = read_text("a 1 1.0: 1 cycles:\n\t10 f\n\t20 main\n\n").unwrap();
         assert_eq!(self_total(&profile, 0, "f"), (1.0, 1.0));
+    }
+
+    #[test]
+    fn frames_that_lost_their_indentation_are_frames() {
+        let text = "java 19983 cycles:\nffffffff8103d0ca leaf ([kernel.kallsyms])\n7f7241fbe6d8 base(T) const (/lib jvm.so)\n\n\
+                    java 19983 cycles:\n10 leaf ([kernel.kallsyms])\n\n";
+        let profile = read_text(text).unwrap();
+        assert_eq!(self_total(&profile, 0, "leaf"), (2.0, 2.0));
+        assert_eq!(self_total(&profile, 0, "base(T) const"), (0.0, 1.0));
+        assert_eq!((profile.samples.len(), profile.threads.len()), (2, 1));
     }
 
     // A script passed off as folded stacks (brendangregg/FlameGraph#132).

@@ -181,6 +181,10 @@ fn walk(bytes: &[u8]) -> Result<(), usize> {
 }
 
 fn detect(head: &[u8]) -> Detection {
+    // An empty line has the byte of the first field's tag. But what follows that tag is a short length, no text.
+    if !head.iter().take(512).any(|byte| *byte < b'\t') {
+        return Detection::No;
+    }
     match walk(head) {
         Ok(()) => Detection::Yes,
         // The head may end inside a field; what came before must have been plausible for a while.

@@ -86,6 +86,12 @@ pub(super) fn read(input: Input<'_>, options: &Options) -> Result<Profile, Impor
         }
         for (index, value) in process.threads.into_iter().enumerate() {
             let path = format!("{path}threads[{index}]");
+            let value = unquoted(value, &path)?;
+            // Firefox 48 lists the content process among the threads.
+            if value.get("threads").is_some() && value.get("samples").is_none() {
+                queue.push((format!("{path}."), value));
+                continue;
+            }
             let thread: Thread = nested(value, &path)?;
             add_thread(&mut builder, &path, &thread, scale, &mut span, &mut cpu_time)?;
             threads += 1;
@@ -106,14 +112,19 @@ pub(super) fn read(input: Input<'_>, options: &Options) -> Result<Profile, Impor
 
 /// A process or thread, which may be a string of JSON.
 fn nested<T: for<'de> Deserialize<'de>>(value: Value, path: &str) -> Result<T, ImportError> {
-    let parsed = match value {
-        Value::String(text) => serde_json::from_str(&text),
-        other => serde_json::from_value(other),
-    };
-    parsed.map_err(|error| {
-        let at = if path.is_empty() { Position::Whole } else { Position::Item(path.to_owned()) };
-        ImportError::malformed(NAME, at, error.to_string(), "the tables of a raw Gecko profile")
-    })
+    serde_json::from_value(unquoted(value, path)?).map_err(|error| unfit(&error, path))
+}
+
+fn unquoted(value: Value, path: &str) -> Result<Value, ImportError> {
+    match value {
+        Value::String(text) => serde_json::from_str(&text).map_err(|error| unfit(&error, path)),
+        other => Ok(other),
+    }
+}
+
+fn unfit(error: &serde_json::Error, path: &str) -> ImportError {
+    let at = if path.is_empty() { Position::Whole } else { Position::Item(path.to_owned()) };
+    ImportError::malformed(NAME, at, error.to_string(), "the tables of a raw Gecko profile")
 }
 
 fn describe(builder: &mut Builder, meta: &Value) {

@@ -219,7 +219,12 @@ fn element(
                 "java.lang.String" => Kind::Text,
                 _ => Kind::Struct(fields),
             };
-            classes.insert(id, Class { name: name.to_owned(), kind });
+            // Oracle's JDK 9 and 10 named their events so.
+            let name = match name.strip_prefix("com.oracle.jdk.") {
+                Some(event) => format!("jdk.{event}"),
+                None => name.to_owned(),
+            };
+            classes.insert(id, Class { name, kind });
             Ok(None)
         }
         "field" => {

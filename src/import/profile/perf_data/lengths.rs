@@ -22,6 +22,13 @@ const TRACING_DATA: u64 = 66;
 const AUXTRACE: u64 = 71;
 const HEADER_FEATURE: u64 = 80;
 
+/// The kind of record that describes an event in a pipe.
+const HEADER_ATTRIBUTE: u64 = 64;
+
+/// Where `read_format` lies in `perf_event_attr`, and its bit for lost counts.
+const READ_FORMAT: usize = 32;
+const PERF_FORMAT_LOST: u64 = 1 << 4;
+
 /// Features of `tools/perf/util/header.h` that are read and hold counts or lengths of their own.
 const VERSION: u64 = 5;
 const COMMAND_LINE: u64 = 11;
@@ -36,6 +43,24 @@ pub(super) fn check(bytes: &[u8]) -> Result<Shape, ImportError> {
     }
     words.sections()?;
     Ok(Shape::File)
+}
+
+/// Which of the recorded events put lost counts among their counter values (`PERF_FORMAT_LOST`), in the file's order.
+pub(super) fn lost_counts(bytes: &[u8], shape: Shape) -> Vec<bool> {
+    let words = Words { bytes, big: bytes.starts_with(b"2ELIFREP") };
+    let attributes: Vec<usize> = match shape {
+        Shape::File => {
+            let size = words.number(16, 8).and_then(|size| usize::try_from(size).ok()).unwrap_or(0).max(8);
+            words.section(24, "attributes").map_or(Vec::new(), |section| section.step_by(size).collect())
+        }
+        Shape::Pipe => words.attributes_of_pipe(),
+    };
+    let lost = |at: usize| at.checked_add(READ_FORMAT).and_then(|at| words.number(at, 8)).is_some_and(has_lost);
+    attributes.into_iter().map(lost).collect()
+}
+
+fn has_lost(read_format: u64) -> bool {
+    read_format & PERF_FORMAT_LOST != 0
 }
 
 fn fail<T>(at: usize, found: String, expected: impl Into<String>) -> Result<T, ImportError> {
@@ -138,6 +163,26 @@ impl Words<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Where the descriptions of events begin in a pipe, whose lengths were checked.
+    fn attributes_of_pipe(&self) -> Vec<usize> {
+        let mut attributes = Vec::new();
+        let mut at = PIPE_HEADER as usize;
+        while let (Some(kind), Some(size @ 8..)) = (self.number(at, 4), self.number(at + 6, 2)) {
+            match kind {
+                HEADER_ATTRIBUTE => attributes.push(at + 8),
+                TRACING_DATA => break,
+                _ => {}
+            }
+            let more = if kind == AUXTRACE { self.number(at + 8, 8).unwrap_or(0) } else { 0 };
+            let next = more.checked_add(size).and_then(|size| size.checked_add(at as u64));
+            match next.and_then(|next| usize::try_from(next).ok()) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        attributes
     }
 
     /// Walks the lengths in a feature's section.

@@ -121,18 +121,19 @@ fn is_pid(token: &[u8]) -> bool {
 }
 
 /// The event without modifiers and without the name of a hybrid processor's unit.
-pub fn base_event(event: &str) -> &str {
+pub fn base_event<'a>(event: &'a str) -> &'a str {
     let modifiers = |text: &str| !text.is_empty() && text.chars().all(|letter| "ukhHGIpPSDWeb".contains(letter));
-    let event = match event.rsplit_once(':') {
+    let plain = |event: &'a str| match event.rsplit_once(':') {
         Some((base, tail)) if !base.is_empty() && modifiers(tail) => base,
         _ => event,
     };
+    let event = plain(event);
     for unit in ["cpu_core/", "cpu_atom/", "cpu/"] {
         if let Some((inner, tail)) = event.strip_prefix(unit).and_then(|rest| rest.split_once('/'))
             && (tail.is_empty() || modifiers(tail))
             && !inner.contains('=')
         {
-            return inner;
+            return plain(inner);
         }
     }
     event
