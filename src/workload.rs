@@ -310,6 +310,12 @@ impl Suite {
         self
     }
 
+    /// A name that two workloads have.
+    pub fn repeated_name(&self) -> Option<&str> {
+        let mut seen = std::collections::HashSet::new();
+        self.workloads.iter().map(|workload| workload.name.as_str()).find(|name| !seen.insert(*name))
+    }
+
     /// The workload of this name: a listed one, or the member of a family.
     pub fn resolve(&self, name: &str) -> Option<Workload> {
         let member = || self.member(name).map(|(family, parameter)| family.member(parameter));

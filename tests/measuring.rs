@@ -199,7 +199,7 @@ fn without_a_terminal_nothing_is_coloured_and_no_progress_is_shown() {
 fn a_row_that_takes_its_process_down_is_a_row_with_an_error() {
     let output =
         Command::new(example("failing")).args(["--json", "--budget", "0.5", "--processes", "2"]).output().unwrap();
-    assert_ok(&output);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let error = |name: &str| {
         let row = rows.as_array().unwrap().iter().find(|row| row["name"] == name && row["variant"] == "throughput");

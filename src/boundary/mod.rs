@@ -99,8 +99,10 @@ impl Boundary {
         }
     }
 
-    /// The same with the functions that belong to the primitive, by full path, so that a profile's
-    /// samples can be attributed to it. The closures seen in counting runs are known without this.
+    /// The same with the functions that belong to the primitive, so that a profile's samples can be attributed to it: by full
+    /// path, and by bare name too where the compiler may inline them, since debug information of lines alone names inlined
+    /// functions so. Without this they are the functions called as the primitive is. The closures seen in counting runs are
+    /// known in any case.
     #[must_use]
     pub const fn frames(mut self, frames: &'static [&'static str]) -> Self {
         self.frames = frames;

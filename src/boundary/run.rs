@@ -47,6 +47,16 @@ impl Selection {
     }
 }
 
+impl std::fmt::Display for Selection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.0 {
+            Names::All => f.write_str("every primitive"),
+            Names::These(names) if names.is_empty() => f.write_str("no primitive"),
+            Names::These(names) => f.write_str(&names.join(", ")),
+        }
+    }
+}
+
 /// Exact numbers of calls in one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {

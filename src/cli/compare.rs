@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Changes within this many percent are not claimed
     #[arg(long, value_name = "PERCENT", default_value_t = 0.5, allow_negative_numbers = true)]
     margin: f64,
-    /// Exit with status 1 where a row is surely slower by more than this
+    /// Exit with status 1 where a row is surely slower by more than this, or failed in the new record only
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     fail_on: Option<f64>,
     /// Print JSON
@@ -68,10 +68,11 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let (old, new) = (load(&args.old, &args.folder)?, load(&args.new, &args.folder)?);
     let compared = compare::compare(&old, &new, Settings { margin: Share(args.margin / 100.0) });
     print(&compared, form)?;
-    match args.fail_on {
-        Some(percent) if !compared.slower_by_more_than(Share(percent / 100.0)).is_empty() => Ok(Outcome::Refuted),
-        _ => Ok(Outcome::Fine),
-    }
+    // A row that no longer runs did not get faster.
+    let worse = |percent: f64| {
+        !compared.slower_by_more_than(Share(percent / 100.0)).is_empty() || compared.failed().next().is_some()
+    };
+    Ok(if args.fail_on.is_some_and(worse) { Outcome::Refuted } else { Outcome::Fine })
 }
 
 /// A record from a file, or else a baseline of this name.
@@ -81,9 +82,8 @@ pub(super) fn load(name: &str, folder: &BaselineFolder) -> anyhow::Result<Record
 }
 
 /// Compares with the default margin and prints.
-pub(super) fn report(old: &Record, new: &Record, form: Form) -> anyhow::Result<Outcome> {
-    print(&compare::compare(old, new, Settings::default()), form)?;
-    Ok(Outcome::Fine)
+pub(super) fn report(old: &Record, new: &Record, form: Form) -> anyhow::Result<()> {
+    print(&compare::compare(old, new, Settings::default()), form)
 }
 
 fn print(report: &Report, form: Form) -> anyhow::Result<()> {
@@ -148,7 +148,8 @@ fn headline(report: &Report) -> String {
     let count = |verdict| report.rows.iter().filter(|row| row.verdict == verdict).count();
     let (slower, faster) = (count(Verdict::Slower), count(Verdict::Faster));
     let mean = report.geometric_mean.map_or(String::new(), |ratio| {
-        format!(" Geometric mean of {} rows: {} ({}).", report.rows.len(), percent(ratio.point), interval(Some(ratio)))
+        let compared = report.rows.iter().filter(|row| row.ratio.is_some()).count();
+        format!(" Geometric mean of {compared} rows: {} ({}).", percent(ratio.point), interval(Some(ratio)))
     });
     let withdrawn = count(Verdict::Withdrawn);
     let said = match withdrawn {
@@ -197,6 +198,7 @@ fn closing(report: &Report) -> Vec<String> {
             format!("A/A row: {} for unchanged code. Measure both sides again, close together.", interval(row.ratio))
         }
     }];
+    lines.extend(report.failed().map(|(row, error)| format!("Failed in the new record: {}: {error}", row.name)));
     for (rows, side) in [(&report.only_old, "old"), (&report.only_new, "new")] {
         if !rows.is_empty() {
             lines.push(format!("Only in the {side} record: {}.", rows.join(", ")));

@@ -1,14 +1,14 @@
 //! `primitives counts`: a counts file to start from, or a check of one.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::input::read_profile;
 use super::{Outcome, results};
 use crate::import::counts::{self, Case};
-use crate::import::profile;
 
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").args(["template", "check"]).required(true))]
@@ -27,14 +27,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     let mut out = std::io::stdout().lock();
     if let Some(path) = &args.template {
-        let said = || path.display().to_string();
-        let options = profile::Options::default();
-        let profile = if path.as_os_str() == "-" {
-            profile::read(std::io::stdin(), &options)
-        } else {
-            profile::read(File::open(path).with_context(said)?, &options)
-        };
-        write!(out, "{}", counts::template(&profile.with_context(said)?))?;
+        write!(out, "{}", counts::template(&read_profile(path, None)?))?;
     }
     if let Some(path) = &args.check {
         let cases = load(path, &args.costs)?;

@@ -12,16 +12,20 @@ use crate::profile::Profile;
 pub(super) fn read_profile(path: &Path, format: Option<&str>) -> anyhow::Result<Profile> {
     let options = Options { format: format.map(str::to_owned), ..Options::default() };
     if path == Path::new("-") {
-        return read(std::io::stdin().lock(), &options).context("standard input");
+        return read(std::io::stdin().lock(), &options).context("standard input").map(named);
     }
     let file = File::open(path).with_context(|| format!("cannot open {}", path.display()))?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         bail!("{} is a directory; expected a profile", path.display());
     }
-    let profile = read(file, &options).with_context(|| path.display().to_string())?;
+    read(file, &options).with_context(|| path.display().to_string()).map(named)
+}
+
+/// With names for bare addresses, where the programs are at hand.
+fn named(profile: Profile) -> Profile {
     #[cfg(all(feature = "sampler", target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
     let profile = crate::sampler::symbolise(profile);
-    Ok(profile)
+    profile
 }
 
 /// The index of the weight of this name, the profile's default where none is named.

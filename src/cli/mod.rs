@@ -174,6 +174,9 @@ pub fn main_with(suite: &Suite, arguments: impl IntoIterator<Item = OsString>) -
         return exit(fresh::serve(suite).map(|()| Outcome::Fine).map_err(Into::into));
     }
     let call = Call::parse_from(arguments);
+    if let Some(name) = suite.repeated_name() {
+        return exit(Err(anyhow::anyhow!("two workloads are called {name:?}; a record tells rows apart by name")));
+    }
     exit(match call.command {
         None => time::run(&call.time, suite),
         Some(Command::Time(args)) => time::run(&args, suite),
@@ -253,7 +256,7 @@ fn seconds(text: &str) -> Result<f64, String> {
 /// A rate that a sampler can be asked for; above, the timer's handler would leave the program no time.
 #[cfg(feature = "sampler")]
 fn hertz() -> clap::builder::RangedI64ValueParser<u32> {
-    clap::value_parser!(u32).range(1..=100_000)
+    clap::value_parser!(u32).range(1..=20_000)
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

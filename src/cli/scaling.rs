@@ -19,7 +19,7 @@ pub(super) struct Args {
     #[arg(required = true, value_name = "OPERATION")]
     families: Vec<String>,
     /// Sizes to measure; at least three to name a law
-    #[arg(long, value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32, 64])]
+    #[arg(long, value_delimiter = ',', default_value = "1,2,4,8,16,32,64")]
     sizes: Vec<u64>,
     /// Fresh processes; 6 or more give intervals
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]

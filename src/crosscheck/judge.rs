@@ -10,7 +10,7 @@ use super::report::{Method, Reading, Report, Row, SCHEMA_VERSION, Sampler, Score
 use super::scores::scores;
 use super::share::{self, Sampled};
 use super::verdict::{self, FALSE_ACCUSATIONS, Judgement, Strictness, Verdict};
-use crate::profile::{Profile, facts};
+use crate::profile::{Profile, bare, facts};
 use crate::record::{Environment, Tool};
 use crate::stats::Estimate;
 use crate::warning::Warning;
@@ -117,6 +117,7 @@ pub fn judge(
     let mut rest = row(&Explained { primitive: "rest".into(), ..Explained::default() }, leftover);
     rest.count = None;
     let claims = Claims::new(&explanation.primitives)?;
+    let seen = seen(explanation.primitives.len(), profiles, &claims);
     let mut samplers = Vec::new();
     let mut attributions = Vec::new();
     for (index, (name, profile)) in profiles.iter().enumerate() {
@@ -129,7 +130,7 @@ pub fn judge(
                 JudgeError::Empty { sampler: name.clone() }
             });
         }
-        read(explanation, profile, &attribution, options, (&mut rows, &mut rest));
+        read(explanation, profile, (&attribution, &seen), options, (&mut rows, &mut rest));
         hold_the_rest(&rows, &mut rest);
         let withheld = nothing_matched(&attribution) && !is_of(profile, explanation, options);
         if withheld {
@@ -251,7 +252,7 @@ fn leftover(primitives: &[Shares]) -> Shares {
 fn read(
     explanation: &Explanation,
     profile: &Profile,
-    attribution: &Attribution,
+    (attribution, seen): (&Attribution, &[bool]),
     options: &Options,
     (rows, rest): (&mut [Row], &mut Row),
 ) {
@@ -264,6 +265,7 @@ fn read(
         let mut judgement = verdict::judge(&sampled[part], samples, &row.reference, strictness);
         if part < last
             && let Some(reason) = unfit(&explanation.primitives[part], attribution, part, options.margin)
+                .or_else(|| (!seen[part]).then(|| missed(&explanation.primitives[part], profile)).flatten())
         {
             judgement = Judgement {
                 verdict: Verdict::Unresolved,
@@ -326,6 +328,39 @@ fn unfit(primitive: &Explained, attribution: &Attribution, part: usize, margin: 
     let ambiguous = super::attribute::ratio(attribution.parts[part].ambiguous_weight, attribution.total);
     (ambiguous > margin)
         .then(|| format!("{:.1} % of the weight is in frames that another primitive claims too", ambiguous * 100.0))
+}
+
+/// Which primitives some frame of some profile belongs to.
+fn seen(primitives: usize, profiles: &[(String, &Profile)], claims: &Claims) -> Vec<bool> {
+    let mut seen = vec![false; primitives];
+    for frame in profiles.iter().flat_map(|(_, profile)| &profile.frames) {
+        claims.on(frame).into_iter().for_each(|part| seen[part] = true);
+    }
+    seen
+}
+
+/// Why a primitive that no profile shows may be missed by its patterns, and not by the samplers.
+fn missed(primitive: &Explained, profile: &Profile) -> Option<String> {
+    let named = |pattern: &FramePattern| match pattern {
+        FramePattern::Exact(text) | FramePattern::Glob(text) => Some(bare(text).trim_matches('*').to_owned()),
+        _ => None,
+    };
+    let names: Vec<String> = primitive.frames.iter().filter_map(named).filter(|name| !name.is_empty()).collect();
+    let alike = profile.frames.iter().find(|frame| names.iter().any(|name| name == bare(&frame.function)));
+    let guessed = primitive.frames.first() == Some(&FramePattern::Exact(primitive.primitive.clone()))
+        && primitive.frames.iter().any(|pattern| matches!(pattern, FramePattern::Regex(_)));
+    match alike {
+        Some(frame) => Some(format!(
+            "no frame matches its patterns, and {} looks like it: name it too, with Boundary::frames or in the counts file",
+            frame.function
+        )),
+        None if guessed => Some(format!(
+            "no frame of any profile bears the name {} or that of its closure: say which functions are its with \
+             Boundary::frames",
+            primitive.primitive
+        )),
+        None => None,
+    }
 }
 
 /// The shares that the profile would show were it right: references, and where a row has none, its

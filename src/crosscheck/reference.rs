@@ -173,6 +173,11 @@ fn clamped(estimate: Estimate) -> Estimate {
 fn by_model(explanation: &Explanation, primitive: &Explained, model: Estimate, reason: Option<String>) -> Reference {
     let time = explanation.time_ns.unwrap_or(Estimate::point(f64::NAN));
     let (mut low, mut high) = (model.low.unwrap_or(model.point), model.high.unwrap_or(model.point));
+    // A cost standing alone that dose and replay could not be held against may be off in either direction.
+    if reason.is_some() {
+        low = low.min(model.point * (1.0 - ASSUMED_BAND));
+        high = high.max(model.point * (1.0 + ASSUMED_BAND));
+    }
     let mut reason = reason;
     match primitive.cost_band_ns {
         Some((cheap, dear)) => {
@@ -294,7 +299,11 @@ mod tests {
     fn an_invalid_causal_run_is_never_the_reference() {
         let mut known = explanation(&[("a", 0.30)]);
         known.causal_valid = false;
-        assert_eq!(only(&known).basis, Basis::Model);
+        let found = only(&known);
+        assert_eq!(found.basis, Basis::Model);
+        // The cost band begins at the cost itself; what could not be held against the clock may be lower too.
+        known.primitives[0].cost_band_ns = Some((300e3, 300e3));
+        assert!(only(&known).share.unwrap().low.unwrap() < 0.226);
         known.primitives[0].predicted_ns = None;
         known.primitives[0].unit_cost_ns = None;
         assert_eq!(only(&known).basis, Basis::None);

@@ -9,7 +9,7 @@ use rand_core::SeedableRng;
 
 use super::clock::window;
 use super::cold::Disturber;
-use super::interleave::Session;
+use super::interleave::{Session, caught};
 use super::stack::at_random_depth;
 use crate::boundary::{self, CapturedCall, Prepared, Rerun};
 use crate::workload::{Fixture, Kind, Suite, Workload, WorkloadError};
@@ -95,9 +95,9 @@ pub fn pools(
     let mut pools = Vec::new();
     for name in names {
         let source = if let Some(rerun) = boundary::known(name).and_then(|known| known.rerun) {
-            Source::Captured(Captured::new(prepare(name, rerun, &calls), captured, target))
+            Source::Captured(caught(name, || Captured::new(prepare(name, rerun, &calls), captured, target))?)
         } else if let Some(workload) = suite.find(name).filter(|workload| workload.kind == Kind::Primitive) {
-            Source::Workload(Standalone::new(workload, seed, target)?)
+            Source::Workload(caught(name, || Standalone::new(workload, seed, target))??)
         } else {
             continue;
         };
@@ -191,12 +191,12 @@ impl Pool {
     ///
     /// # Errors
     ///
-    /// Where the primitive's workload fails.
+    /// Where the primitive's workload fails or panics.
     pub fn time(&mut self, chaining: Chaining) -> Result<Option<f64>, WorkloadError> {
-        match &mut self.source {
+        caught(&self.primitive, || match &mut self.source {
             Source::Captured(captured) => Ok(Some(captured.time(chaining))),
             Source::Workload(standalone) => standalone.time(chaining),
-        }
+        })?
     }
 }
 

@@ -189,6 +189,19 @@ pub enum Treatment {
     Swap(String, String),
 }
 
+impl std::fmt::Display for Treatment {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Off => f.write_str("a second run"),
+            Self::Trace => f.write_str("timing its calls"),
+            Self::Dose(of, times) => write!(f, "repeating {of} {times} more times a call"),
+            Self::Replay(of) => write!(f, "replaying {of}"),
+            Self::Shadow(of) => write!(f, "recording {of}"),
+            Self::Swap(primitive, implementation) => write!(f, "{primitive} by {implementation}"),
+        }
+    }
+}
+
 /// Inputs that a session's timings take in turn. A branch predictor learns tens of thousands of branches when they come
 /// again at once, and variable-time code then costs several percent less than on an input that is new to it.
 const INPUTS: u64 = 16;
@@ -217,7 +230,7 @@ impl Session {
     ///
     /// Where the set-up fails.
     pub fn new(workload: &Workload, seed: u64) -> Result<Self, WorkloadError> {
-        let fixture = caught(workload, || workload.fixture(seed))??;
+        let fixture = caught(&workload.name, || workload.fixture(seed))??;
         Ok(Self {
             workload: workload.clone(),
             fixture,
@@ -242,7 +255,7 @@ impl Session {
     ) -> Result<(R, Digest), WorkloadError> {
         let iterations = input * self.batch..(input + 1) * self.batch;
         let Self { workload, fixture, .. } = self;
-        caught(workload, || {
+        caught(&workload.name, || {
             fixture.load(iterations)?;
             let result = run(&mut || fixture.run());
             Ok((result, fixture.unload()?))
@@ -289,7 +302,8 @@ impl Session {
         }
         let elapsed = elapsed.map_err(|message: String| self.workload.error(message))?;
         if digest != expected {
-            let message = format!("the output under {treatment:?} is not that of the plain run");
+            let message =
+                format!("{treatment} gives another output than the plain run: is every call behind a boundary pure?");
             return Err(self.workload.error(message));
         }
         Ok(elapsed as f64 / self.batch as f64)
@@ -314,12 +328,12 @@ impl Session {
     }
 }
 
-/// Runs something that may panic; the panic becomes the workload's error.
-fn caught<R>(workload: &Workload, body: impl FnOnce() -> R) -> Result<R, WorkloadError> {
+/// Runs something of a workload that may panic; the panic becomes the workload's error.
+pub(super) fn caught<R>(workload: &str, body: impl FnOnce() -> R) -> Result<R, WorkloadError> {
     catch_unwind(AssertUnwindSafe(body)).map_err(|payload| {
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
-        workload.error(format!("panicked: {text}"))
+        WorkloadError { workload: workload.to_owned(), message: format!("panicked: {text}") }
     })
 }
 
@@ -437,7 +451,7 @@ mod tests {
             |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
         );
         let error = Session::new(&drifting, 1).unwrap().time(&Treatment::Off).unwrap_err();
-        assert!(error.message.contains("is not that of the plain run"), "{error}");
+        assert!(error.message.contains("gives another output than the plain run"), "{error}");
     }
 
     /// Timings of 1 and 2 ms on a machine that takes the thread away every millisecond or so, for 100 µs of refilled

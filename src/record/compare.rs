@@ -99,6 +99,8 @@ pub struct RowComparison {
     pub smallest_visible: Option<f64>,
     /// What may be claimed.
     pub verdict: Verdict,
+    /// Why the new side has no figure where the old one has: the workload failed.
+    pub failed: Option<String>,
 }
 
 /// What may be claimed of a row.
@@ -138,6 +140,11 @@ impl Report {
             row.verdict == Verdict::Slower && row.ratio.and_then(|r| r.low).is_some_and(|low| low > 1.0 + share.0)
         };
         self.rows.iter().filter(exceeds).collect()
+    }
+
+    /// The rows that were measured in the old record and failed in the new one.
+    pub fn failed(&self) -> impl Iterator<Item = (&RowComparison, &str)> {
+        self.rows.iter().filter_map(|row| Some((row, row.failed.as_deref()?)))
     }
 }
 
@@ -233,6 +240,8 @@ fn described(old: &Row, new: &Row, comparison: Option<Comparison>, margin: f64) 
         adjusted_p: None,
         smallest_visible: comparison.and_then(|c| c.smallest_visible(margin)),
         verdict: Verdict::NotComparable,
+        // A short primitive may be too short to be timed cold in one record and not in the other.
+        failed: new.error.clone().filter(|_| old.error.is_none() && old.variant == Variant::Throughput),
     }
 }
 
@@ -359,6 +368,11 @@ mod tests {
         assert_eq!(report.only_old, ["old"]);
         assert_eq!(report.only_new, Vec::<String>::new());
         assert_eq!(report.rows[1].verdict, Verdict::NotComparable);
+        assert_eq!(report.failed().count(), 0);
+        new.rows.iter_mut().find(|row| row.name == "empty").unwrap().error = Some("panicked: half way".to_owned());
+        let report = compare(&old, &new, Settings::default());
+        let failed: Vec<_> = report.failed().map(|(row, error)| (row.name.as_str(), error)).collect();
+        assert_eq!(failed, [("empty", "panicked: half way")]);
         assert_eq!((report.rows[1].new_ns, report.rows[1].ratio), (None, None));
         assert_eq!(report.guard, Guard::Absent);
     }

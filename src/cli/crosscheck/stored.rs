@@ -7,9 +7,9 @@ use anyhow::{Context, bail};
 use serde_json::Value;
 
 use super::Evidence;
+use crate::cli::input::read_profile;
 use crate::cli::output::write_file;
 use crate::crosscheck::explanation::Explanation;
-use crate::import;
 use crate::import::counts::Case;
 use crate::profile::Profile;
 
@@ -57,13 +57,13 @@ pub(in crate::cli) fn name(path: &Path) -> String {
 }
 
 pub(in crate::cli) fn profile(path: &Path) -> anyhow::Result<Profile> {
-    let shown = path.display();
-    let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
     if path.to_string_lossy().ends_with(".profile.json") {
+        let shown = path.display();
+        let file = File::open(path).with_context(|| format!("cannot open {shown}"))?;
         return serde_json::from_reader(std::io::BufReader::new(file))
             .with_context(|| format!("{shown} is not a profile that `crosscheck --keep` wrote"));
     }
-    import::profile::read(file, &import::profile::Options::default()).with_context(|| shown.to_string())
+    read_profile(path, None)
 }
 
 /// Writes what was judged, for [`explanation`] and [`profiles`] to read again.

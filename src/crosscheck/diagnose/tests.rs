@@ -327,6 +327,24 @@ fn a_pattern_that_misses_its_function() {
 }
 
 #[test]
+fn a_primitive_that_only_its_patterns_miss_is_not_called_blind() {
+    use crate::crosscheck::explanation::FramePattern::{Exact, Glob, Regex};
+    let profile = with_budget(folded("main;store::table::carry 6000\nmain;b 3000\nmain 1000\n"));
+    let verdict = |frames: Vec<crate::crosscheck::explanation::FramePattern>| {
+        let mut known = explanation(&[("fold", 0.60), ("b", 0.30)]);
+        known.primitives[0].frames = frames;
+        of(&known, &profile).1[0]
+    };
+    // The function is there under another path, or nobody said which functions are the primitive's.
+    assert_eq!(verdict(vec![Exact("store::carry".into())]), Verdict::Unresolved);
+    assert_eq!(verdict(vec![Glob("*::cell::carry".into())]), Verdict::Unresolved);
+    let guessed = vec![Exact("fold".into()), Glob("*::fold".into()), Regex("^store::run::closure$".into())];
+    assert_eq!(verdict(guessed), Verdict::Unresolved);
+    assert_eq!(verdict(vec![Exact("store::square".into())]), Verdict::Blind);
+    assert_eq!(verdict(vec![Exact("store::table::carry".into())]), Verdict::Agrees);
+}
+
+#[test]
 fn an_error_that_nothing_explains_is_still_an_error() {
     let mut profile =
         fact(with_budget(folded("main;a 6000\nmain;b 3000\nmain 1000\n")), facts::INLINE_FRAMES, "per-sample");

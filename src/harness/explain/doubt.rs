@@ -45,7 +45,8 @@ impl Costs {
         match self {
             Self::Measured => (
                 format!("{name} cannot be run alone, so nothing is predicted for it"),
-                "give its boundary the means with Boundary::rerun, or take its cost from a record with --costs",
+                "add a primitive of its name to the suite, give its boundary the means with Boundary::rerun, or take its cost \
+                 from a record with --costs",
             ),
             Self::Recorded => (
                 format!("the record has no row of {name}, so nothing is predicted for it"),
@@ -71,7 +72,7 @@ pub(super) fn warnings(
         warn(
             "causal-gate",
             format!("the operation takes {off} plain, {dose} under a dose of nothing and {replay} replaying nothing"),
-            "measure again on a quiet machine; where it stays, the boundary calls are too short and too many",
+            "measure again on a quiet machine; where it stays, the boundary's calls are too short: put it around a batch of them",
         );
     }
     if samples.rounds() < FEW_ROUNDS {
@@ -161,7 +162,7 @@ fn of_primitive(
         let reason = if dose.point > replay.point {
             "repeating it costs more than its own calls do, or later work depends on what it leaves in the caches"
         } else {
-            "its repeated calls run warm, its own calls cold"
+            "calls repeated in a row run warmer than its own, or overlap"
         };
         doubts.push((
             "dose-replay-disagree",

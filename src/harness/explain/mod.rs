@@ -265,15 +265,23 @@ fn assemble(
     }
 }
 
-/// The functions that were declared to be the primitive's, and the closures seen at its boundaries.
+/// The functions that were declared to be the primitive's, or where none are, those of its name; and the closures seen
+/// at its boundaries.
 fn frames(name: &str) -> Vec<FramePattern> {
     let Some(known) = boundary::known(name) else { return Vec::new() };
-    let declared = known.frames.into_iter().map(|frame| FramePattern::Exact(frame.to_owned()));
-    declared.chain(known.closures.into_iter().map(closure_pattern)).collect()
+    let mut frames: Vec<FramePattern> =
+        known.frames.iter().map(|frame| FramePattern::Exact((*frame).to_owned())).collect();
+    if frames.is_empty() {
+        frames.extend([FramePattern::Exact(name.to_owned()), FramePattern::Glob(format!("*::{name}"))]);
+    }
+    frames.extend(known.closures.into_iter().flat_map(closure_patterns));
+    frames
 }
 
-/// A closure's type name ends in `{{closure}}`; symbols write `{{closure}}` or `{closure#0}`.
-fn closure_pattern(type_name: &str) -> FramePattern {
+/// The closure itself, and the boundary's call that is instantiated with it: where only lines are recorded, an inlined
+/// closure is named without its path. A closure's type name ends in `{{closure}}`; symbols write `{{closure}}`,
+/// `{closure#0}` or, as a type, `{closure_env#0}`.
+fn closure_patterns(type_name: &str) -> [FramePattern; 2] {
     const CLOSURE: &str = "{{closure}}";
     let escaped: String = type_name
         .split(CLOSURE)
@@ -287,8 +295,9 @@ fn closure_pattern(type_name: &str) -> FramePattern {
             })
         })
         .collect::<Vec<_>>()
-        .join(r"\{(?:\{closure\}|closure#\d+)\}");
-    FramePattern::Regex(format!("^{escaped}$"))
+        .join(r"\{(?:\{closure\}|closure(?:_env)?#\d+)\}");
+    let call = format!(r"(?:^|::)call(?:_on|_on_made)?(?:::)?<(?:.*[, ])?{escaped}(?:<.*>)?>$");
+    [FramePattern::Regex(format!("^{escaped}$")), FramePattern::Regex(call)]
 }
 
 #[cfg(all(test, not(feature = "boundary-off")))]

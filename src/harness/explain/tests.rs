@@ -1,5 +1,7 @@
 use super::*;
 use crate::Boundary;
+use crate::crosscheck::pattern::Matcher;
+use crate::profile::Frame;
 use crate::workload::Digest;
 
 static LARGE: Boundary = Boundary::new("explain_large").rerun(|inputs| {
@@ -55,6 +57,28 @@ fn known_shares_are_found_by_model_dose_and_replay() {
 
 #[test]
 fn a_closures_pattern_matches_both_manglings_and_nothing_else() {
-    let FramePattern::Regex(pattern) = closure_pattern("<a::B as c::D>::run::{{closure}}") else { panic!() };
-    assert_eq!(pattern, r"^\<a::B as c::D\>::run::\{(?:\{closure\}|closure#\d+)\}$");
+    let matchers =
+        closure_patterns("<a::B as c::D>::run::{{closure}}").map(|pattern| Matcher::new("run", &pattern).unwrap());
+    let matches = |function: &str| {
+        let frame = Frame { function: function.to_owned(), ..Frame::default() };
+        matchers.iter().any(|matcher| matcher.matches(&frame))
+    };
+    for function in [
+        "<a::B as c::D>::run::{{closure}}",
+        "<a::B as c::D>::run::{closure#0}",
+        "call_on<u64, <a::B as c::D>::run::{closure_env#2}>",
+        "<countercheck::boundary::Boundary>::call::<u32, <a::B as c::D>::run::{closure#1}>",
+        "countercheck::boundary::Boundary::call_on<u64, <a::B as c::D>::run::{closure_env#2}<u8>>",
+    ] {
+        assert!(matches(function), "{function}");
+    }
+    for function in [
+        "{closure#0}",
+        "<a::B as c::D>::run",
+        "<a::B as c::D>::run::{closure#0}::inner",
+        "call_on<u64, x::run::{closure_env#2}>",
+        "recall_on<u64, <a::B as c::D>::run::{closure_env#2}>",
+    ] {
+        assert!(!matches(function), "{function}");
+    }
 }

@@ -16,6 +16,9 @@ pub(super) fn headline(report: &Report) -> String {
         None => format!("How long {operation} takes is not known."),
     };
     let summary = &report.summary;
+    if report.rows.iter().all(|row| row.count == Some(0.0) && row.reference.basis != Basis::Causal) {
+        return format!("{takes} It calls no primitive, so there is nothing to hold a profile against.");
+    }
     let made_of = summary.main_share.map(|share| {
         let many = summary.main_primitives;
         let noun = if many == 1 { "primitive" } else { "primitives" };
@@ -28,6 +31,7 @@ pub(super) fn headline(report: &Report) -> String {
             Some("the profile holds no sample in any of its primitives, so it is not judged".to_owned())
         }
         ([], 1, 1) => Some("the profile agrees".to_owned()),
+        ([], 2, 2) => Some("both profiles agree".to_owned()),
         ([], all, sound) if all == sound => Some(format!("all {} profiles agree", number_word(all))),
         ([], _, _) => Some("no profile is shown to mislead, and not every row is settled".to_owned()),
         (names, _, _) => {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::super::words;
 use super::{class, esc};
+use crate::crosscheck::reference::Basis;
 use crate::crosscheck::report::{Report, Row};
 use crate::crosscheck::verdict::Verdict;
 use crate::stats::Estimate;
@@ -13,9 +14,14 @@ use crate::stats::Estimate;
 pub(super) fn plot(report: &Report) -> String {
     let rows: Vec<&Row> = report.rows.iter().filter(|row| !row.minor).chain([&report.rest]).collect();
     let scale = Scale::of(&rows);
-    let mut out = String::from(
-        "<p class=\"note\">The band is the reference: what changing the amount of work did to the clock. A sampler \
-         that tells the truth lies on it. Whiskers are 95 % intervals.</p>\n<figure class=\"plot\">\n",
+    let rests_on = if rows.iter().any(|row| row.reference.basis == Basis::Model && row.count != Some(0.0)) {
+        "the best estimate without a sampler, for some rows op count × unit cost only"
+    } else {
+        "what changing the amount of work did to the clock"
+    };
+    let mut out = format!(
+        "<p class=\"note\">The band is the reference: {rests_on}. A sampler that tells the truth lies on it. Whiskers \
+         are 95 % intervals.</p>\n<figure class=\"plot\">\n"
     );
     legend(&mut out);
     for row in rows {
