@@ -287,7 +287,8 @@ fn closure_patterns(type_name: &str) -> [FramePattern; 2] {
         .split(CLOSURE)
         .map(|part| {
             part.chars().fold(String::new(), |mut text, c| {
-                if !c.is_alphanumeric() && c != '_' && c != ':' && c != ' ' {
+                // Not everything: `\<` and `\>` are the ends of words.
+                if r"\.+*?()|[]{}^$#&-~".contains(c) {
                     text.push('\\');
                 }
                 text.push(c);
