@@ -715,6 +715,11 @@ fn the_command_line_compares_two_of_one_kind() {
     let (status, out, _) = compare_files(&(lines(1.0) + "hello\n"), &lines(1.0), &[]);
     assert_eq!(status, Some(0));
     assert!(out.contains("note, old results: line 9: neither a result nor a setting (1)"), "{out}");
+    // Beside a record, results are of another harness; what is no record either is said first.
+    let record = include_str!("../profiles/records/jvm.json");
+    let (status, _, err) = compare_files(record, &lines(1.0), &[]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("the old results are countercheck's and the new ones go's"), "{err}");
 }
 
 #[cfg(feature = "cli")]

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use anyhow::ensure;
+use anyhow::{bail, ensure};
 
 use super::terminal::{self, Tone, toned};
 use super::time::BaselineFolder;
 use super::{Outcome, results};
-use crate::import::result::compare as foreign;
+use crate::import::result::OWN;
+use crate::import::result::compare::{self as foreign, DifferentHarness};
 use crate::record::compare::{self, Guard, Report, RowComparison, Settings, Verdict};
 use crate::record::{Record, Variant, store};
 use crate::report;
@@ -55,7 +56,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         _ => Form::Table,
     };
     let margin = Share(args.margin / 100.0);
-    if let (Some(old), Some(new)) = (results::foreign(&args.old)?, results::foreign(&args.new)?) {
+    let sides = (results::foreign(&args.old)?, results::foreign(&args.new)?);
+    if let (Some(old), Some(new)) = sides {
         let compared = foreign::compare(&old, &new, margin)?;
         terminal::print(&match form {
             Form::Json => format!("{}\n", serde_json::to_string_pretty(&compared)?),
@@ -64,6 +66,15 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         })?;
         let worse = |percent: f64| !compared.worse_by_more_than(Share(percent / 100.0)).is_empty();
         return Ok(if args.fail_on.is_some_and(worse) { Outcome::Refuted } else { Outcome::Fine });
+    }
+    // One is a record of ours, if it is anything.
+    if let Some(old) = sides.0 {
+        load(&args.new, &args.folder)?;
+        bail!(DifferentHarness { old: old.harness, new: OWN.to_owned() });
+    }
+    if let Some(new) = sides.1 {
+        load(&args.old, &args.folder)?;
+        bail!(DifferentHarness { old: OWN.to_owned(), new: new.harness });
     }
     let (old, new) = (load(&args.old, &args.folder)?, load(&args.new, &args.folder)?);
     let compared = compare::compare(&old, &new, Settings { margin: Share(args.margin / 100.0) });

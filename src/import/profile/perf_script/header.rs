@@ -198,4 +198,18 @@ mod tests {
             assert_eq!(parse_header(line.as_bytes()), None, "{line}");
         }
     }
+
+    #[test]
+    fn an_event_is_its_name_without_unit_and_modifiers() {
+        for (event, base) in [
+            ("cycles", "cycles"),
+            ("cycles:u", "cycles"),
+            ("cpu_core/cycles:ppp/", "cycles"),
+            ("cpu_atom/cycles/P", "cycles"),
+            ("cpu/event=0x3c/u", "cpu/event=0x3c/u"),
+            ("sched:sched_switch", "sched:sched_switch"),
+        ] {
+            assert_eq!(base_event(event), base, "{event}");
+        }
+    }
 }
