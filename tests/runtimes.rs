@@ -51,10 +51,16 @@ fn the_jdk_computes_what_native_computes() {
     agrees(&table, "jvm", 11);
     let bytes = cells(&table, "jvm")[0]["bytes_per_op"].as_f64().unwrap();
     assert!(bytes > 0.0, "the JDK's X25519 allocates");
-    // Long enough to be timed one by one, so it has the tails of a distribution, however busy the machine is.
+    // Timed one by one where the clock is fine enough against it, and then it has the tails of a distribution; else neither.
     let dh = cells(&table, "jvm").into_iter().find(|cell| cell["name"] == "x25519_dh").unwrap();
-    let quantile = |name: &str| dh[name]["point"].as_f64().unwrap();
-    assert!(quantile("p50_ns") <= quantile("p90_ns") && quantile("p90_ns") <= quantile("p99_ns"), "{dh}");
+    let quantile = |name: &str| dh[name]["point"].as_f64();
+    let tails = [quantile("p90_ns"), quantile("p99_ns")];
+    let ordered = |p90: f64, p99: f64| quantile("p50_ns").is_some_and(|p50| p50 <= p90) && p90 <= p99;
+    let fits = match tails {
+        [Some(p90), Some(p99)] => ordered(p90, p99),
+        tails => tails == [None, None],
+    };
+    assert!(fits, "{dh}");
 }
 
 #[test]
