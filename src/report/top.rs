@@ -87,7 +87,7 @@ pub fn text(view: &View<'_>) -> String {
         if !is_count {
             cells.extend([count(row.self_samples), count(row.total_samples)]);
         }
-        cells.push(short(&row.name).to_string());
+        cells.push(short(&row.name));
         cells
     };
     let rows: Vec<Vec<String>> = top.rows.iter().take(*limit).map(cells).collect();

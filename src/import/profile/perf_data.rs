@@ -15,7 +15,7 @@ use linux_perf_data::linux_perf_event_reader::constants::{
 use linux_perf_data::linux_perf_event_reader::{
     CpuMode, EventRecord, HardwareEventId, PerfEventType, SamplingPolicy, SoftwareCounterType,
 };
-use linux_perf_data::{Error, PerfFile, PerfFileReader, PerfFileRecord};
+use linux_perf_data::{AttributeDescription, Error, PerfFile, PerfFileReader, PerfFileRecord};
 use rustc_hash::FxHashMap;
 
 use self::counters::Sampled;
@@ -87,7 +87,12 @@ fn broken(found: &str, records: u64) -> ImportError {
     ImportError::malformed(NAME, position, found, "a complete recording of perf record")
 }
 
-/// What perf calls an event of the kernel's own list; a pipe need not name its events.
+/// An event's name: the recording's, or perf's own; a pipe need not name its events.
+fn name_of(event: &AttributeDescription) -> Option<&str> {
+    event.name().or_else(|| generic_name(&event.attributes().type_))
+}
+
+/// What perf calls an event of the kernel's own list.
 fn generic_name(event: &PerfEventType) -> Option<&'static str> {
     Some(match event {
         PerfEventType::Hardware(event, _) => match event {
@@ -156,8 +161,7 @@ impl Reader {
         let mut weight_types: Vec<WeightType> = Vec::new();
         let mut events = Vec::new();
         for (index, description) in file.event_attributes().iter().enumerate() {
-            let known = description.name().or_else(|| generic_name(&description.attributes().type_));
-            let name = known.map_or_else(|| format!("event {index}"), str::to_owned);
+            let name = name_of(description).map_or_else(|| format!("event {index}"), str::to_owned);
             let base = base_event(&name);
             let unit = if matches!(base, "cpu-clock" | "task-clock") { "nanoseconds" } else { base };
             let weight = WeightType { name: base.to_owned(), unit: unit.to_owned() };
@@ -179,8 +183,7 @@ impl Reader {
                 SamplingPolicy::Frequency(hz) => builder.provenance().requested_hz = Some(hz as f64),
                 SamplingPolicy::Period(period) => {
                     builder.provenance().period = Some(period.get() as f64);
-                    let name = description.name().or_else(|| generic_name(&description.attributes().type_));
-                    builder.provenance().period_unit = name.map(|name| base_event(name).to_owned());
+                    builder.provenance().period_unit = name_of(description).map(|name| base_event(name).to_owned());
                 }
                 SamplingPolicy::NoSampling => {}
             }
