@@ -17,6 +17,7 @@ pub mod exam;
 pub mod harness;
 #[cfg(feature = "import")]
 pub mod import;
+mod nearest;
 pub mod operation;
 pub mod primitive;
 pub mod profile;

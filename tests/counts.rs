@@ -82,8 +82,16 @@ fn a_template_is_a_counts_file() {
     let (status, template, err) = primitives(&["counts", "--template", PROFILE]);
     assert_eq!(status, Some(0), "{err}");
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), template).unwrap();
-    let (status, out, err) = primitives(&["counts", "--check", file.path().to_str().unwrap()]);
+    std::fs::write(file.path(), &template).unwrap();
+    let check = ["counts", "--check", file.path().to_str().unwrap(), "--json"];
+    let (status, out, err) = primitives(&check);
+    assert_eq!((status, &out[..]), (Some(2), ""), "nothing is filled in");
+    assert!(err.contains("operation \"operation\": found the count 0 for every primitive"), "{err}");
+    std::fs::write(file.path(), template.replace("count = 0 ", "count = 3 ")).unwrap();
+    let (status, out, err) = primitives(&check[..3]);
+    assert_eq!(status, Some(0), "{err}");
+    assert!(out.contains("operation: not timed") && out.contains("no-time: "), "{out}");
+    let (status, out, err) = primitives(&check);
     assert_eq!(status, Some(0), "{err}");
     let explanations: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(explanations[0]["primitives"][0]["primitive"], "car25519");

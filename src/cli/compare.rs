@@ -78,6 +78,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     }
     let (old, new) = (load(&args.old, &args.folder)?, load(&args.new, &args.folder)?);
     let compared = compare::compare(&old, &new, Settings { margin: Share(args.margin / 100.0) });
+    ensure!(
+        !compared.rows.is_empty(),
+        "neither {} nor {} has a measured row: there is nothing to compare",
+        args.old,
+        args.new
+    );
     print(&compared, form)?;
     // A row that no longer runs did not get faster.
     let worse = |percent: f64| {

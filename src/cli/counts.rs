@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::input::read_profile;
-use super::{Outcome, results};
+use super::{Outcome, results, terminal};
 use crate::import::counts::{self, Case};
+use crate::report::explanation::{self, Small};
 
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").args(["template", "check"]).required(true))]
@@ -16,12 +17,15 @@ pub(super) struct Args {
     /// Write a commented counts file from this profile's heaviest frames
     #[arg(long, value_name = "PROFILE")]
     template: Option<PathBuf>,
-    /// Read this counts file and print what it says as JSON
+    /// Read this counts file and print what it says, with what to distrust
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
     /// Benchmark results that hold its unit costs
     #[arg(long, value_name = "RESULTS", requires = "check")]
     costs: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long, requires = "check")]
+    json: bool,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
@@ -32,7 +36,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.check {
         let cases = load(path, &args.costs)?;
         let explanations: Vec<_> = cases.iter().map(|case| &case.explanation).collect();
-        writeln!(out, "{}", serde_json::to_string_pretty(&explanations)?)?;
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&explanations)?)?;
+        } else {
+            let texts: Vec<String> = explanations.iter().map(|one| explanation::text(one, Small::Listed)).collect();
+            terminal::print(&texts.join("\n"))?;
+        }
     }
     Ok(Outcome::Fine)
 }

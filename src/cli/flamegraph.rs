@@ -6,15 +6,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-use super::Outcome;
 use super::crosscheck::{self, stored};
 use super::input::{read_profile, weight_named};
 use super::output::{expect_writable, write_file};
+use super::{Outcome, select};
 use crate::crosscheck::explanation::Explanation;
 use crate::crosscheck::flame;
 use crate::crosscheck::judge::{Options, judge};
 use crate::import::export::{self, ExportOptions, Target};
 use crate::profile::Profile;
+use crate::report;
 use crate::report::flamegraph::{self, Labels};
 use crate::report::top::amount;
 use crate::sampler::{self, Overhead, Recording, Request, Sampler};
@@ -72,9 +73,7 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
         return if args.honest { honest_of_profile(args, path) } else { of_profile(args, path) };
     }
     let name = args.workload.as_deref().unwrap_or_default();
-    let Some(workload) = suite.resolve(name) else {
-        bail!("there is no workload {name:?}; `primitives list` names them");
-    };
+    let workload = select::one(suite, name)?;
     let sampler = args.sampler.unwrap_or_else(Sampler::preferred);
     let request = Request { sampler, hz: args.hz, cpu: Nanos(args.cpu_seconds * 1e9), overhead: Overhead::Measure };
     let path = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.svg", name.replace('/', "-"))));
@@ -96,7 +95,9 @@ pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     for (path, target) in [(&folded, Target::Folded), (&pprof, Target::Pprof)] {
         write_file(path, &export::write(profile, target, &ExportOptions::default()).bytes)?;
     }
-    print(&[&path, &folded, &pprof], &recording, &request)
+    print(&[&path, &folded, &pprof], &recording, &request)?;
+    explanation.iter().try_for_each(print_warnings)?;
+    Ok(Outcome::Fine)
 }
 
 fn differential(args: &Args, before: &Path, after: &Path) -> anyhow::Result<Outcome> {
@@ -144,6 +145,7 @@ fn honest_of_profile(args: &Args, path: &Path) -> anyhow::Result<Outcome> {
     let image = honest(&explanation, &profile, weight, &stored::name(path))?;
     write_file(&output, image.as_bytes())?;
     writeln!(std::io::stdout(), "{}", output.display())?;
+    print_warnings(&explanation)?;
     Ok(Outcome::Fine)
 }
 
@@ -163,7 +165,7 @@ fn of_profile(args: &Args, path: &Path) -> anyhow::Result<Outcome> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", output.display())?;
     for doubt in profile.doubts(weight) {
-        writeln!(out, "{}: {}. → {}", doubt.code, doubt.message, doubt.remedy)?;
+        write!(out, "{}", report::warning(&doubt))?;
     }
     Ok(Outcome::Fine)
 }
@@ -178,7 +180,7 @@ fn summary(recording: &Recording, request: &Request) -> String {
     )
 }
 
-fn print(written: &[&Path], recording: &Recording, request: &Request) -> anyhow::Result<Outcome> {
+fn print(written: &[&Path], recording: &Recording, request: &Request) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     for path in written {
         writeln!(out, "{}", path.display())?;
@@ -190,7 +192,13 @@ fn print(written: &[&Path], recording: &Recording, request: &Request) -> anyhow:
         writeln!(out, "overhead of the sampler: {}{width}", Share(overhead.point))?;
     }
     for warning in &recording.warnings {
-        writeln!(out, "{}: {}. → {}", warning.code, warning.message, warning.remedy)?;
+        write!(out, "{}", report::warning(warning))?;
     }
-    Ok(Outcome::Fine)
+    Ok(())
+}
+
+/// What to distrust in what the picture was corrected by.
+fn print_warnings(explanation: &Explanation) -> anyhow::Result<()> {
+    let text: String = explanation.warnings.iter().map(report::warning).collect();
+    super::terminal::print(&text)
 }

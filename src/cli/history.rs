@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
         let mut names: Vec<&str> = records.iter().flat_map(|(_, r)| &r.rows).map(|row| row.name.as_str()).collect();
         names.sort_unstable();
         names.dedup();
-        let nearest = select::nearest(&args.row, names.into_iter());
+        let nearest = select::nearest(&args.row, names);
         bail!("no record in {} has the row {:?}; {nearest}", args.records.display(), args.row);
     }
     if args.json {

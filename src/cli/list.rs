@@ -1,5 +1,7 @@
 //! `primitives list`: what there is to run.
 
+use anyhow::bail;
+
 use super::{Outcome, select, terminal};
 use crate::workload::{Kind, Suite};
 
@@ -14,6 +16,9 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
+    if suite.workloads.is_empty() {
+        bail!("the suite is empty: give it a workload, with Suite::with");
+    }
     let chosen = select::select(suite, &args.only)?;
     let text = if args.long {
         let row = |w: &crate::Workload| {

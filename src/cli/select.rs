@@ -3,6 +3,7 @@
 use anyhow::{Context, bail};
 use globset::{Glob, GlobMatcher};
 
+use crate::nearest;
 use crate::workload::{Kind, Suite, Workload};
 
 /// The workloads that match any of the patterns, in the suite's order; all where there is no pattern.
@@ -60,36 +61,19 @@ fn refuse(suite: &Suite, name: &str) -> anyhow::Result<()> {
     suite.refuses(name).map_or(Ok(()), |why| bail!(why))
 }
 
-/// Names less similar than this to what was asked for are no help.
-const SIMILAR: f64 = 0.5;
-
-/// The names that differ least from what was asked for, in a phrase.
-pub(super) fn nearest<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> String {
-    let mut by_similarity: Vec<(f64, &str)> = names.map(|name| (similarity(asked, name), name)).collect();
-    if by_similarity.is_empty() {
-        return "there are none".to_owned();
-    }
-    by_similarity.sort_by(|a, b| b.0.total_cmp(&a.0));
-    by_similarity.dedup_by(|a, b| a.1 == b.1);
-    let similar = by_similarity.iter().take_while(|(similarity, _)| *similarity >= SIMILAR);
-    let nearest: Vec<&str> = similar.take(3).map(|(_, name)| *name).collect();
-    if nearest.is_empty() { "`list` shows them all".to_owned() } else { format!("nearest: {}", nearest.join(", ")) }
+/// The names most like the one asked for, in a phrase.
+pub(super) fn nearest<'a>(asked: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest::phrase(asked, names, "`list` shows them all")
 }
 
-/// How alike two names are, from 0 to 1, whatever joins their words: by letters in place, which finds slips, or by pairs
-/// of letters, which finds words in another order. A name counts with its parameters and without.
-fn similarity(asked: &str, name: &str) -> f64 {
-    let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>().to_lowercase();
-    let alike = |a: &str, b: &str| {
-        let (a, b) = (plain(a), plain(b));
-        strsim::normalized_damerau_levenshtein(&a, &b).max(strsim::sorensen_dice(&a, &b))
-    };
-    let whole = alike(asked, name);
-    match name.split_once('/') {
-        // Slightly less, so that of two sizes the one asked for comes first.
-        Some((base, _)) => whole.max(0.98 * alike(asked.split('/').next().unwrap_or(asked), base)),
-        None => whole,
-    }
+/// The workload of this name, listed or a member of a family.
+pub(super) fn one(suite: &Suite, name: &str) -> anyhow::Result<Workload> {
+    refuse(suite, name)?;
+    suite.resolve(name).with_context(|| {
+        let families = suite.families.iter().map(|family| family.name.as_str());
+        let known = suite.workloads.iter().map(|workload| workload.name.as_str()).chain(families);
+        format!("there is no workload {name:?}; {}", nearest(name, known))
+    })
 }
 
 /// The operations that the names stand for: `create_group/8`, or `create_group` for all that are listed.

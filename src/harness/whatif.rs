@@ -12,6 +12,7 @@ use super::interleave::{self, Arm, Plan, Session, Treatment};
 use crate::boundary::{self, Selection};
 use crate::crosscheck::explanation::Explanation;
 use crate::stats::Estimate;
+use crate::warning::Warning;
 use crate::workload::{Suite, Workload, WorkloadError};
 
 /// One change's effect on an operation. Savings are nanoseconds per operation; negative where it slows down.
@@ -35,10 +36,13 @@ pub struct Effect {
     pub bound_ns: Option<Estimate>,
     /// What swapping it in did save.
     pub measured_ns: Option<Estimate>,
+    /// What to distrust in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
 }
 
 /// The effect of a primitive that is `factor` times faster, from what is known of the operation. `None`
-/// where the operation is not timed or never calls it.
+/// where the operation is not timed or never calls it. Where dose and replay are no reference, neither is shown.
 pub fn faster(explanation: &Explanation, primitive: &str, factor: f64) -> Option<Effect> {
     let one = explanation.primitives.iter().find(|one| one.primitive == primitive && one.count > 0.0)?;
     let saved = 1.0 - 1.0 / factor;
@@ -50,9 +54,10 @@ pub fn faster(explanation: &Explanation, primitive: &str, factor: f64) -> Option
         change: format!("{factor} times faster"),
         count: one.count,
         predicted_ns: part(one.predicted_ns),
-        by_dose_ns: part(one.dose_ns),
-        bound_ns: one.replay_ns,
+        by_dose_ns: part(one.dose_ns).filter(|_| explanation.causal_valid),
+        bound_ns: one.replay_ns.filter(|_| explanation.causal_valid),
         measured_ns: None,
+        warnings: explanation.warnings.iter().filter(|warning| warning.code == "causal-gate").cloned().collect(),
     })
 }
 
@@ -131,6 +136,7 @@ pub fn swapped(
         by_dose_ns: None,
         bound_ns: Some(samples.combine(&[2, 3], |time| time[0] - time[1])),
         measured_ns: Some(samples.combine(&[0, 1], |time| time[0] - time[1])),
+        warnings: Vec::new(),
     })
 }
 

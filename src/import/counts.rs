@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::result::{Results, units};
 use crate::crosscheck::explanation::{Explained, Explanation, FramePattern};
 use crate::crosscheck::pattern::{Matcher, PatternError};
+use crate::nearest;
 use crate::profile::{Frame, FrameKind, Profile};
 use crate::stats::{Estimate, fit};
 use crate::warning::Warning;
@@ -100,7 +101,10 @@ pub struct Rewrite {
 
 /// A time as written: a string with its unit, or one with an interval.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a time with its unit, \"579 us\", or { value = \"…\", low = \"…\", high = \"…\" }"
+)]
 pub enum Time {
     /// `"579 us"`.
     Point(String),
@@ -117,7 +121,11 @@ pub enum Time {
 
 /// A frame pattern as written: a bare string is a glob over the function name.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a glob, \"*::mul\", or one of { exact = \"…\" }, { glob = \"…\" }, { regex = \"…\" }, \
+                 { module = \"…\" }, { module_regex = \"…\" }"
+)]
 pub enum Pattern {
     /// `"com.example.*::mul"`.
     Glob(String),
@@ -202,8 +210,8 @@ fn case(operation: &Operation, costs: &[Results]) -> Result<Case, CountsError> {
         (None, None) => {
             warnings.push(warning(
                 "no-time",
-                "The operation's time is not given, so no share of it is known.",
-                "Add `time = \"…\"` or `time_of = \"…\"` to the operation.",
+                "the operation's time is not given, so no share of it is known",
+                "add `time = \"…\"` or `time_of = \"…\"` to the operation",
             ));
             None
         }
@@ -220,12 +228,19 @@ fn case(operation: &Operation, costs: &[Results]) -> Result<Case, CountsError> {
     }
     let uncounted = |p: &&Primitive| p.count == 0.0 && p.nested.is_empty();
     let never: Vec<&str> = operation.primitives.iter().filter(uncounted).map(|p| p.name.as_str()).collect();
+    if !never.is_empty() && never.len() == operation.primitives.len() {
+        return Err(value(
+            &place,
+            "the count 0 for every primitive",
+            "how often the operation calls at least one of them",
+        ));
+    }
     if !never.is_empty() {
         let (names, verb) = (never.join(", "), if never.len() == 1 { "has" } else { "have" });
         warnings.push(warning(
             "count-zero",
-            format!("{names}: {verb} the count 0, so no samples are expected there."),
-            "Fill in how often the operation calls it, or delete an entry that is no primitive.",
+            format!("{names}: {verb} the count 0, so no samples are expected there"),
+            "fill in how often the operation calls it, or delete an entry that is no primitive",
         ));
     }
     let scope: Vec<FramePattern> = operation.scope.iter().map(Pattern::compiled_form).collect();
@@ -279,9 +294,17 @@ fn explain(
         warnings.push(weigh_rewrite(primitive, rewrite, place)?);
     }
     if unit_cost_ns.is_none() && dose_ns.is_none() && replay_ns.is_none() && primitive.count > 0.0 {
-        let message =
-            format!("{}: neither a unit cost nor a dose is known, so its share has no reference.", primitive.name);
-        let remedy = "Benchmark it and name the row with `cost_of`, or time the operation with extra executions and add a dose table.";
+        let names = costs.iter().flat_map(|results| &results.benchmarks).map(|benchmark| benchmark.name.as_str());
+        let message = match &nearest::nearest(&primitive.name, names)[..] {
+            [] => format!("{}: neither a unit cost nor a dose is known, so its share has no reference", primitive.name),
+            names => format!(
+                "{}: neither a unit cost nor a dose is known, so its share has no reference; of the benchmarks, {} {} most like it",
+                primitive.name,
+                names.join(", "),
+                if names.len() == 1 { "is" } else { "are" }
+            ),
+        };
+        let remedy = "benchmark it and name the row with `cost_of`, or time the operation with extra executions and add a dose table";
         warnings.push(warning("no-reference", message, remedy));
     }
     Ok(Explained {
@@ -334,10 +357,10 @@ fn undosed_agrees(
         warnings.push(warning(
             "dose-zero-differs",
             format!(
-                "{}: at dose 0 the operation took {zero}, without a dose {time}; the doses are no reference.",
+                "{}: at dose 0 the operation took {zero}, without a dose {time}; the doses are no reference",
                 primitive.name
             ),
-            "Measure the operation's time and its doses in one run, interleaved.",
+            "measure the operation's time and its doses in one run, interleaved",
         ));
     }
     Ok(within)
@@ -351,7 +374,7 @@ fn weigh_rewrite(primitive: &Primitive, rewrite: &Rewrite, place: &str) -> Resul
     let saved = crate::unit::Share(1.0 - after / before);
     let message = format!(
         "{}: a rewrite took {of} from {} to {}, a saving of {saved}. That says by how much the new code is cheaper, times \
-         its share; it does not say its share. A primitive of any share saves nothing when its new form costs the same.",
+         its share; it does not say its share. A primitive of any share saves nothing when its new form costs the same",
         primitive.name,
         crate::unit::Nanos(before),
         crate::unit::Nanos(after)
@@ -359,7 +382,7 @@ fn weigh_rewrite(primitive: &Primitive, rewrite: &Rewrite, place: &str) -> Resul
     Ok(warning(
         "rewrite-is-no-dose",
         message,
-        "Execute it twice at each call and time that (a dose), or time old and new form alone.",
+        "execute it twice at each call and time that (a dose), or time old and new form alone",
     ))
 }
 
@@ -405,10 +428,10 @@ fn find(name: &str, costs: &[Results]) -> Result<Estimate, String> {
             None => format!("{:?}, which has no time", one.name),
         }),
         [] if all().next().is_none() => Err("no cost file (pass --costs)".to_owned()),
-        [] => Err(format!(
-            "none of this name; nearest: {}",
-            nearest(name, &all().map(|b| b.name.as_str()).collect::<Vec<_>>())
-        )),
+        [] => {
+            let names = all().map(|benchmark| benchmark.name.as_str());
+            Err(format!("none of this name; {}", nearest::phrase(name, names, "and none like it")))
+        }
         several => Err(format!(
             "{} of this name: {}",
             several.len(),
@@ -419,21 +442,6 @@ fn find(name: &str, costs: &[Results]) -> Result<Estimate, String> {
 
 fn named(name: &str, costs: &[Results], place: &str) -> Result<Estimate, CountsError> {
     find(name, costs).map_err(|found| value(place, found, format!("one benchmark {name:?} in the cost files")))
-}
-
-/// The three names with the longest common part, by pairs of letters (Dice).
-fn nearest(name: &str, names: &[&str]) -> String {
-    let pairs = |text: &str| text.to_lowercase().as_bytes().windows(2).map(<[u8]>::to_vec).collect::<Vec<_>>();
-    let wanted = pairs(name);
-    let likeness = |other: &str| {
-        let other = pairs(other);
-        let common = wanted.iter().filter(|pair| other.contains(pair)).count();
-        2 * common * 1000 / (wanted.len() + other.len()).max(1)
-    };
-    let mut names = names.to_vec();
-    names.sort_by_key(|other| std::cmp::Reverse(likeness(other)));
-    names.truncate(3);
-    names.join(", ")
 }
 
 impl Pattern {

@@ -238,7 +238,8 @@ fn noisy_host(row: &Row, _: &Context) -> Option<Warning> {
     if ratio <= 1.05 {
         return None;
     }
-    let message = format!("wall time is {} above CPU time: the host took the time away", percent(ratio - 1.0));
+    let message =
+        format!("wall time is {} above CPU time: other work took the time, or this one waited", percent(ratio - 1.0));
     warning("noisy-host", message, "stop other work; the figure is CPU time, but shared caches still suffer")
 }
 

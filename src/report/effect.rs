@@ -3,9 +3,11 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
+use super::with_interval;
 use crate::harness::whatif::Effect;
 use crate::stats::Estimate;
-use crate::unit::{Nanos, Share};
+use crate::unit::Share;
+use crate::warning::Warning;
 use crate::workload::WorkloadError;
 
 /// One row an effect; what failed is told below.
@@ -25,13 +27,16 @@ pub fn table(effects: &[Result<Effect, WorkloadError>]) -> String {
             "measured",
             "at most",
         ]);
-        for effect in rows {
+        for effect in &rows {
             table.add_row(row(effect));
         }
         for column in table.column_iter_mut().skip(3) {
             column.set_cell_alignment(CellAlignment::Right);
         }
         text = format!("{}\n", table.trim_fmt());
+        let mut warnings: Vec<&Warning> = rows.iter().flat_map(|effect| &effect.warnings).collect();
+        warnings.dedup();
+        text.extend(warnings.into_iter().map(super::warning));
     }
     for error in effects.iter().filter_map(|effect| effect.as_ref().err()) {
         text += &format!("{error}\n");
@@ -55,13 +60,6 @@ fn row(effect: &Effect) -> Vec<String> {
     row
 }
 
-fn with_interval(estimate: Estimate) -> String {
-    match estimate.half_width() {
-        Some(half) => format!("{} ±{}", Nanos(estimate.point), Nanos(half)),
-        None => Nanos(estimate.point).to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +76,7 @@ mod tests {
             by_dose_ns: None,
             bound_ns: Some(Estimate::point(1000.0)),
             measured_ns: Some(Estimate::point(-100.0)),
+            warnings: Vec::new(),
         };
         let error = WorkloadError { workload: "op/2".to_owned(), message: "it never calls \"dh\"".to_owned() };
         let text = table(&[Ok(effect), Err(error)]);

@@ -3,6 +3,8 @@
 use comfy_table::presets::NOTHING;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
+use super::style::plain;
+use super::with_interval;
 use crate::crosscheck::explanation::{Explained, Explanation};
 use crate::stats::Estimate;
 use crate::unit::{Nanos, Share, three_digits};
@@ -47,26 +49,28 @@ pub fn text(explanation: &Explanation, small: Small) -> String {
         text += &format!("{line}\n");
     }
     for warning in &explanation.warnings {
-        text += &format!("{}: {}.\n    → {}\n", warning.code, warning.message, warning.remedy);
+        text += &super::warning(warning);
     }
     text
 }
 
 fn sentence(explanation: &Explanation) -> String {
-    let Some(time) = explanation.time_ns else { return format!("{}: not timed", explanation.operation) };
+    let operation = plain(&explanation.operation);
+    let Some(time) = explanation.time_ns else { return format!("{operation}: not timed") };
     let called = explanation.primitives.iter().filter(|one| one.predicted_ns.is_some()).count();
+    let explain = if called == 1 { "primitive explains" } else { "primitives explain" };
     let gate = if explanation.causal_valid { "" } else { " Dose and replay are no reference here: see causal-gate." };
     match (explanation.explained(), explanation.residual_ns()) {
         (Some(explained), Some(residual)) => format!(
-            "{} takes {} of CPU time. {called} primitives explain {} of it; {} is behind no boundary.{gate}",
-            explanation.operation,
+            "{} takes {} of CPU time. {called} {explain} {} of it; {} is behind no boundary.{gate}",
+            operation,
             with_interval(time),
             Share(explained),
             Nanos(residual)
         ),
         _ => format!(
             "{} takes {} of CPU time. None of its primitives has a unit cost.{gate}",
-            explanation.operation,
+            operation,
             with_interval(time)
         ),
     }
@@ -75,7 +79,7 @@ fn sentence(explanation: &Explanation) -> String {
 fn row(explanation: &Explanation, one: &Explained) -> Vec<String> {
     let band = one.cost_band_ns.map_or_else(String::new, |(low, high)| format!("{}–{}", Nanos(low), Nanos(high)));
     let cost = one.unit_cost_ns.map_or_else(|| "—".to_owned(), |cost| Nanos(cost.point).to_string());
-    let mut row = vec![one.primitive.clone(), count(one.count), cost, band];
+    let mut row = vec![plain(&one.primitive), count(one.count), cost, band];
     row.extend(amount(explanation, one.predicted_ns));
     row.extend(against(one.dose_ns, one.predicted_ns));
     row.extend(against(one.replay_ns, one.predicted_ns));
@@ -112,13 +116,6 @@ fn against(measured: Option<Estimate>, predicted: Option<Estimate>) -> [String; 
 
 fn part(explanation: &Explanation, time: Option<Estimate>) -> f64 {
     time.zip(explanation.time_ns).map_or(0.0, |(part, whole)| part.point / whole.point)
-}
-
-fn with_interval(estimate: Estimate) -> String {
-    match estimate.half_width() {
-        Some(half) => format!("{} ±{}", Nanos(estimate.point), Nanos(half)),
-        None => Nanos(estimate.point).to_string(),
-    }
 }
 
 fn count(calls: f64) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::with_interval;
 use crate::operation::field25519::representations::Representation;
 use crate::operation::field25519::{Operation, Surroundings};
 use crate::record::published::{Published, times_of};
@@ -190,11 +191,4 @@ fn others(published: &[Published], form: Form) -> String {
         }
     }
     table(form, &["row", "source", "time"], &rows, 2)
-}
-
-fn with_interval(estimate: Estimate) -> String {
-    match estimate.half_width() {
-        Some(half) => format!("{} ±{}", Nanos(estimate.point), Nanos(half)),
-        None => Nanos(estimate.point).to_string(),
-    }
 }

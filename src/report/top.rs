@@ -60,7 +60,7 @@ pub fn text(view: &View<'_>) -> String {
         let _ = writeln!(out, "note: {} ({})", safe(&note.message), note.count);
     }
     for doubt in profile.doubts(*weight) {
-        let _ = writeln!(out, "{}: {}. → {}", doubt.code, safe(&doubt.message), doubt.remedy);
+        out += &super::warning(&doubt);
     }
     if top.rows.is_empty() {
         return out;

@@ -80,13 +80,16 @@ pub(super) fn tail_call(case: &Case) -> Option<Diagnosis> {
         // Without known nesting: a caller that is on some stacks and too seldom, while the rest is over.
         let rest_over = case.long().iter().any(|(row, _)| row.primitive == case.rest.primitive);
         let seen = case.short().into_iter().filter(|(_, _, reading)| reading.sampled.point > case.margin / 3.0);
-        let partly: Vec<_> = seen.filter(|(part, row, reading)| missing_is_beside(case, *part, row, reading)).collect();
+        let beside = |(part, row, reading)| Some((row, reading, missing_beside(case, part, row, reading)?));
+        let partly: Vec<_> = seen.filter_map(beside).collect();
         if !rest_over || partly.is_empty() {
             return None;
         }
-        evidence.extend(partly.iter().map(|(_, row, reading)| shown(row, reading)));
-        evidence.push("as much is in another function that is called from the same place".into());
-        concerned.extend(partly.iter().map(|(_, row, _)| *row));
+        for (row, reading, (function, share)) in partly {
+            evidence.push(shown(row, reading));
+            evidence.push(format!("{:.1} % is in {function}, which is called from the same place", share * 100.0));
+            concerned.push(row);
+        }
         Certainty::Fits
     } else {
         Certainty::Shown
@@ -103,12 +106,13 @@ pub(super) fn tail_call(case: &Case) -> Option<Diagnosis> {
     })
 }
 
-/// Whether one function, called by a function that calls the primitive, holds what the primitive lacks.
-fn missing_is_beside(case: &Case, part: usize, row: &Row, reading: &Reading) -> bool {
+/// A function that is called by a function that calls the primitive, and that holds what the primitive lacks: its name
+/// and its part of the weight.
+fn missing_beside<'a>(case: &Case<'a>, part: usize, row: &Row, reading: &Reading) -> Option<(&'a str, f64)> {
     let lacks = row.reference.share.map_or(0.0, |share| share.point) - reading.sampled.point;
     // Inlined, it cannot have jumped anywhere.
     if super::inlining::inlined_weight(case, part) > 0.1 * reading.sampled.point {
-        return false;
+        return None;
     }
     let stacks = case.profile.samples.iter().filter_map(|sample| sample.stack);
     let callers: BTreeSet<&str> = stacks.filter_map(|stack| case.primitive_frame(stack, part)?.1).map(bare).collect();
@@ -124,8 +128,9 @@ fn missing_is_beside(case: &Case, part: usize, row: &Row, reading: &Reading) -> 
             *beside.entry(bare(&callee.function)).or_default() += weight;
         }
     }
-    let most = beside.into_values().fold(0.0, f64::max);
-    ratio(most, case.attribution.total) > lacks / 2.0
+    let (function, most) = beside.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let share = ratio(most, case.attribution.total);
+    (share > lacks / 2.0).then_some((function, share))
 }
 
 /// Stacks that end before the root that the others share.

@@ -4,9 +4,12 @@ use super::{Causal, Places};
 use crate::crosscheck::explanation::{Explained, Explanation};
 use crate::harness::count::OpCounts;
 use crate::harness::interleave::Samples;
+use crate::nearest;
+use crate::record::Record;
 use crate::stats::Estimate;
 use crate::unit::{Nanos, Share};
 use crate::warning::Warning;
+use crate::workload::{Kind, Suite};
 
 /// Modes that cost less than this part of the operation disturb no reference.
 const GATE: f64 = 0.02;
@@ -33,26 +36,42 @@ pub(super) fn gate_holds(samples: &Samples, at: &Places) -> bool {
 }
 
 /// Where unit costs came from, and so why one may be missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Costs {
-    Measured,
-    Recorded,
+#[derive(Clone, Copy)]
+pub(super) enum Costs<'a> {
+    Measured(&'a Suite),
+    Recorded(&'a Record),
 }
 
-impl Costs {
+impl Costs<'_> {
+    /// The primitives of a name like this one, in a clause: a slip in the name is the likeliest reason.
+    fn alike(self, name: &str) -> String {
+        let names: Vec<&str> = match self {
+            Self::Measured(suite) => {
+                let primitives = suite.workloads.iter().filter(|workload| workload.kind == Kind::Primitive);
+                primitives.map(|workload| workload.name.as_str()).collect()
+            }
+            Self::Recorded(record) => record.rows.iter().map(|row| row.name.as_str()).collect(),
+        };
+        match nearest::phrase(name, names, "") {
+            nearest if nearest.is_empty() => nearest,
+            nearest => format!(" ({nearest})"),
+        }
+    }
+
     /// Why a primitive has no unit cost, and the remedy.
     fn missing(self, name: &str) -> (String, &'static str) {
-        match self {
-            Self::Measured => (
+        let (why, remedy) = match self {
+            Self::Measured(_) => (
                 format!("{name} cannot be run alone, so nothing is predicted for it"),
                 "add a primitive of its name to the suite, give its boundary the means with Boundary::rerun, or take its cost \
                  from a record with --costs",
             ),
-            Self::Recorded => (
+            Self::Recorded(_) => (
                 format!("the record has no row of {name}, so nothing is predicted for it"),
                 "measure it too: `time --only` with its name and `--record`, or leave --costs out",
             ),
-        }
+        };
+        (why + &self.alike(name), remedy)
     }
 }
 
@@ -61,7 +80,7 @@ pub(super) fn warnings(
     counts: &OpCounts,
     samples: &Samples,
     at: &Places,
-    costs: Costs,
+    costs: Costs<'_>,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code: &str, message: String, remedy: &str| {
@@ -133,7 +152,7 @@ fn of_primitive(
     one: &Explained,
     samples: &Samples,
     at: &Places,
-    costs: Costs,
+    costs: Costs<'_>,
 ) -> Vec<Doubt> {
     let name = &one.primitive;
     let mut doubts = Vec::new();

@@ -89,7 +89,7 @@ pub fn explain(
         Some(record) => recorded::units(record, &sizes),
         None => measured_units(&samples, &at),
     };
-    let costs = if settings.costs.is_some() { doubt::Costs::Recorded } else { doubt::Costs::Measured };
+    let costs = settings.costs.as_ref().map_or(doubt::Costs::Measured(suite), doubt::Costs::Recorded);
     let mut explanation = assemble(&counts, &samples, &at, &traced, &units);
     explanation.warnings = doubt::warnings(&explanation, &counts, &samples, &at, costs);
     explanation.warnings.extend(settings.costs.as_ref().and_then(recorded::of_another_machine));

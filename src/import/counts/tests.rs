@@ -70,13 +70,15 @@ fn what_cannot_be_meant_is_refused_with_its_place() {
         ("count = 24", "cuont = 24", "unknown field `cuont`"),
         ("count = 24", "count = -1", "primitive \"x25519\", count: found -1"),
         ("count = 24", "count = nan", "count: found NaN"),
-        ("\"x25519_dh\"", "\"x25519_hd\"", "cost_of: found none of this name; nearest: curve/x25519_dh, other"),
+        ("\"x25519_dh\"", "\"x25519_hd\"", "cost_of: found none of this name; nearest: curve/x25519_dh; expected"),
         ("\"9 ms\"", "\"9\"", "replayed: found \"9\"; expected a time with its unit"),
         ("\"9 ms\"", "\"-9 ms\"", "found \"-9 ms\""),
         ("low = \"13.5 ms\"", "low = \"15 ms\"", "expected low ≤ value ≤ high"),
         ("name = \"carry\"", "name = \"x25519\"", "a second primitive of this name"),
         ("^scalar", "(scalar", "frame pattern \"(scalar\" of x25519"),
         (", { k = 1, time = \"27 ms\" }, { k = 2, time = \"40 ms\" }", "", "expected times at two or more values of k"),
+        ("{ regex = ", "{ rgeex = ", "expected a glob, \"*::mul\", or one of { exact = \"…\" }"),
+        ("{ value = \"14 ms\"", "{ vlaue = \"14 ms\"", "expected a time with its unit"),
         ("cost_of", "cost = \"1 us\"\ncost_of", "both `cost` and `cost_of`"),
     ] {
         let broken = FILE.replace(from, to);
@@ -103,5 +105,7 @@ fn a_template_of_hostile_names_is_a_valid_file() {
     assert_eq!(names, ["a\"]\n[[x]]\u{1b}", "'''\"\"\"\\", "plain::f<[u8; 4]>"]);
     assert!(text.contains("self 70.0 %"));
     assert!(!text.contains('\u{1b}'));
-    cases(&file, &[]).unwrap();
+    let unfilled = cases(&file, &[]).unwrap_err().to_string();
+    assert!(unfilled.contains("found the count 0 for every primitive"), "{unfilled}");
+    cases(&read(&text.replace("count = 0 ", "count = 2 ")).unwrap(), &[]).unwrap();
 }

@@ -191,7 +191,7 @@ fn findings(report: &Report) -> Vec<Line> {
             let (function, share) = (short(&frame.function), words::percent(frame.share, 1));
             lines.push(Line::new(
                 0,
-                format!("{name}: {function} ({share}) is claimed by {claimed} → make their patterns exact"),
+                format!("{name}: {function} ({share}) is claimed by {claimed} → say which functions are whose: Boundary::frames, or exact patterns in a counts file"),
             ));
         }
     }

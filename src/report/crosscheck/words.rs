@@ -64,6 +64,9 @@ pub(super) fn reference_notes(report: &Report) -> Vec<String> {
             _ => {}
         }
     }
+    if let Some(note) = traced_too_large(report) {
+        notes.push(note);
+    }
     if report.summary.model_only > 0 {
         let rows = report.summary.model_only;
         let (noun, verb) = if rows == 1 { ("row", "rests") } else { ("rows", "rest") };
@@ -73,6 +76,23 @@ pub(super) fn reference_notes(report: &Report) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Which rows the clock's own readings make look large in the trace. Below a point, and within a quarter, nobody is
+/// misled.
+fn traced_too_large(report: &Report) -> Option<String> {
+    let excess = |row: &&Row| {
+        let (Some(trace), Some(share)) = (row.trace, row.reference.share) else { return false };
+        trace.point - share.point > 0.01 && trace.point > 1.25 * share.point
+    };
+    let names: Vec<String> =
+        report.rows.iter().filter(|row| !row.minor).filter(excess).map(|row| row_name(row, report)).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "trace: too large for {}, by the clock's readings around each call; it is shown to be compared with, not to be believed",
+            names.join(", ")
+        )
+    })
 }
 
 /// A sampler's rows that are not settled, with what would settle them; rows of one reason together.
