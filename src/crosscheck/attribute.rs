@@ -73,6 +73,8 @@ pub struct Attribution {
     pub outside: f64,
     /// Weight of samples in scope that have no stack.
     pub without_stack: f64,
+    /// For each frame of the profile, the primitives whose patterns claim it.
+    pub claimed: Vec<Vec<usize>>,
     /// Who owns each stack of the profile.
     pub owners: Vec<Owner>,
     /// The samples in scope, in the profile's order.
@@ -106,14 +108,14 @@ impl Attribution {
         let in_scope: Vec<bool> =
             profile.frames.iter().map(|frame| scope.iter().any(|matcher| matcher.matches(frame))).collect();
         let places = places(profile, &claimed, &in_scope, scope.is_empty());
-        Ok(Self::sum(profile, weight, primitives, &claimed, places))
+        Ok(Self::sum(profile, weight, primitives, claimed, places))
     }
 
     fn sum(
         profile: &Profile,
         weight: usize,
         primitives: &[Explained],
-        claimed: &[Vec<usize>],
+        claimed: Vec<Vec<usize>>,
         places: Vec<Place>,
     ) -> Self {
         let rest = primitives.len();
@@ -149,21 +151,22 @@ impl Attribution {
                     parts[*index].ambiguous_weight += value;
                 }
             }
-            for index in nested(profile, stack, claimed, part) {
+            for index in nested(profile, stack, &claimed, part) {
                 parts[index].nested_weight += value;
             }
         }
-        let list = |weights: FxHashMap<FrameId, f64>| heaviest(profile, weights, total, claimed, primitives);
-        let mut unmatched = list(unmatched);
+        let list = |weights: FxHashMap<FrameId, f64>| heaviest(profile, weights, total, &claimed, primitives);
+        let (ambiguous, mut unmatched) = (list(ambiguous), list(unmatched));
         unmatched.truncate(Self::UNMATCHED);
         Self {
             parts,
             total,
             outside,
             without_stack,
+            claimed,
             owners: places.iter().map(|place| place.owner).collect(),
             draws,
-            ambiguous: list(ambiguous),
+            ambiguous,
             unmatched,
             weight,
         }
@@ -172,6 +175,11 @@ impl Attribution {
     /// The sampled share of a part: a primitive's index, or the last for the rest.
     pub fn share(&self, part: usize) -> f64 {
         ratio(self.parts[part].weight, self.total)
+    }
+
+    /// Whether a primitive claims any frame of the profile.
+    pub fn claims(&self, primitive: usize) -> bool {
+        self.claimed.iter().any(|claims| claims.contains(&primitive))
     }
 
     /// The part of the weight in scope that was attributed to a primitive.

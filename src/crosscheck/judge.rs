@@ -4,7 +4,7 @@ use super::attribute::Attribution;
 use super::budget::budget;
 use super::diagnose::{Case, diagnose};
 use super::explanation::{Explained, Explanation, FramePattern};
-use super::pattern::{Claims, PatternError};
+use super::pattern::PatternError;
 use super::reference::{self, Basis, Shares};
 use super::report::{Method, Reading, Report, Row, SCHEMA_VERSION, Sampler, Scores, Summary};
 use super::scores::scores;
@@ -116,32 +116,25 @@ pub fn judge(
         explanation.primitives.iter().zip(all).map(|(primitive, shares)| row(primitive, shares)).collect();
     let mut rest = row(&Explained { primitive: "rest".into(), ..Explained::default() }, leftover);
     rest.count = None;
-    let claims = Claims::new(&explanation.primitives)?;
-    let seen = seen(explanation.primitives.len(), profiles, &claims);
+    let attributions: Vec<Attribution> = profiles
+        .iter()
+        .map(|(name, profile)| attribute(explanation, name, profile, options))
+        .collect::<Result<_, JudgeError>>()?;
+    let seen: Vec<bool> =
+        (0..rows.len()).map(|part| attributions.iter().any(|attribution| attribution.claims(part))).collect();
     let mut samplers = Vec::new();
-    let mut attributions = Vec::new();
-    for (index, (name, profile)) in profiles.iter().enumerate() {
-        let weight = time_weight(name, profile, options.weight.as_deref())?;
-        let attribution = Attribution::new(profile, weight, &explanation.primitives, &options.scope)?;
-        if attribution.total <= 0.0 {
-            return Err(if attribution.outside > 0.0 {
-                JudgeError::NothingInScope { sampler: name.clone(), frames: profile.frames.len() }
-            } else {
-                JudgeError::Empty { sampler: name.clone() }
-            });
-        }
-        read(explanation, profile, (&attribution, &seen), options, (&mut rows, &mut rest));
+    for (index, ((name, profile), attribution)) in profiles.iter().zip(&attributions).enumerate() {
+        read(explanation, profile, (attribution, &seen), options, (&mut rows, &mut rest));
         hold_the_rest(&rows, &mut rest);
-        let withheld = nothing_matched(&attribution) && !is_of(profile, explanation, options);
+        let withheld = nothing_matched(attribution) && !is_of(profile, explanation, options);
         if withheld {
             withhold(&explanation.operation, &mut rows, &mut rest);
         }
-        let budget = budget(profile, delivered(profile, &attribution));
+        let budget = budget(profile, delivered(profile, attribution));
         let case = Case {
             explanation,
             profile,
-            attribution: &attribution,
-            claims: &claims,
+            attribution,
             budget: &budget,
             rows: &rows,
             rest: &rest,
@@ -150,7 +143,7 @@ pub fn judge(
             margin: options.margin,
         };
         let diagnoses = diagnose(&case);
-        let weight_type = &profile.weight_types[weight];
+        let weight_type = &profile.weight_types[attribution.weight];
         samplers.push(Sampler {
             name: name.clone(),
             format: profile.provenance.format.clone(),
@@ -165,7 +158,6 @@ pub fn judge(
             facts: profile.provenance.facts.clone(),
             budget,
         });
-        attributions.push(attribution);
     }
     finish(&mut rows, &mut rest, options.margin);
     let summary = summary(&rows, &rest, &samplers);
@@ -189,6 +181,25 @@ pub fn judge(
         warnings: warnings(explanation, profiles, &attributions),
     };
     Ok(Judged { report, attributions })
+}
+
+/// Divides a profile's weight of time among the primitives; an error where there is none.
+fn attribute(
+    explanation: &Explanation,
+    sampler: &str,
+    profile: &Profile,
+    options: &Options,
+) -> Result<Attribution, JudgeError> {
+    let weight = time_weight(sampler, profile, options.weight.as_deref())?;
+    let attribution = Attribution::new(profile, weight, &explanation.primitives, &options.scope)?;
+    let sampler = sampler.to_owned();
+    match attribution {
+        Attribution { total, .. } if total > 0.0 => Ok(attribution),
+        Attribution { outside, .. } if outside > 0.0 => {
+            Err(JudgeError::NothingInScope { sampler, frames: profile.frames.len() })
+        }
+        _ => Err(JudgeError::Empty { sampler }),
+    }
 }
 
 /// The weight of time to judge, checked.
@@ -328,15 +339,6 @@ fn unfit(primitive: &Explained, attribution: &Attribution, part: usize, margin: 
     let ambiguous = super::attribute::ratio(attribution.parts[part].ambiguous_weight, attribution.total);
     (ambiguous > margin)
         .then(|| format!("{:.1} % of the weight is in frames that another primitive claims too", ambiguous * 100.0))
-}
-
-/// Which primitives some frame of some profile belongs to.
-fn seen(primitives: usize, profiles: &[(String, &Profile)], claims: &Claims) -> Vec<bool> {
-    let mut seen = vec![false; primitives];
-    for frame in profiles.iter().flat_map(|(_, profile)| &profile.frames) {
-        claims.on(frame).into_iter().for_each(|part| seen[part] = true);
-    }
-    seen
 }
 
 /// Why a primitive that no profile shows may be missed by its patterns, and not by the samplers.

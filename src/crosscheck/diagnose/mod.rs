@@ -16,10 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::attribute::{Attribution, Owner, ratio};
 use super::budget::Budget;
 use super::explanation::Explanation;
-use super::pattern::Claims;
 use super::report::{Reading, Row};
 use super::verdict::Verdict;
-use crate::profile::{Frame, FrameKind, Profile, StackId};
+use crate::profile::{Frame, FrameId, FrameKind, Profile, StackId};
 
 /// A way in which samplers mislead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -147,7 +146,6 @@ pub(super) struct Case<'a> {
     pub explanation: &'a Explanation,
     pub profile: &'a Profile,
     pub attribution: &'a Attribution,
-    pub claims: &'a Claims,
     pub budget: &'a Budget,
     /// In the explanation's order, so that the index is the part's.
     pub rows: &'a [Row],
@@ -278,10 +276,12 @@ impl<'a> Case<'a> {
 
     /// The outermost frame of a primitive on a stack, and the function that called it, inlined ones left out.
     fn primitive_frame(&self, stack: StackId, part: usize) -> Option<(&'a Frame, Option<&'a str>)> {
-        let frames: Vec<&Frame> = self.frames(stack).collect();
-        let at = frames.iter().rposition(|frame| self.claims.on(frame).contains(&part))?;
-        let callers = frames[at + 1..].iter().filter(|frame| frame.kind != FrameKind::Inlined);
-        Some((frames[at], callers.map(|frame| frame.function.as_str()).next()))
+        let frames: Vec<FrameId> = self.profile.leaf_to_root(stack).collect();
+        let at = frames.iter().rposition(|frame| self.attribution.claimed[frame.0 as usize].contains(&part))?;
+        let callers = frames[at + 1..].iter().map(|id| self.profile.frame(*id));
+        let caller =
+            callers.filter(|frame| frame.kind != FrameKind::Inlined).map(|frame| frame.function.as_str()).next();
+        Some((self.profile.frame(frames[at]), caller))
     }
 
     /// The frames of a stack, leaf first.
