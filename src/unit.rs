@@ -49,6 +49,11 @@ fn scale(value: f64, units: &[(f64, &'static str)]) -> (f64, &'static str) {
     (value / factor, unit)
 }
 
+/// A number with its noun: `1 row`, `4 rows`.
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// Three significant digits, without an exponent; what is not finite prints as a dash.
 pub fn three_digits(value: f64) -> String {
     if !value.is_finite() {

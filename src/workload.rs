@@ -224,13 +224,15 @@ pub struct Family {
     pub listed: Vec<u64>,
     /// The smallest parameter that makes sense, and why none below it does.
     least: Option<(u64, String)>,
+    /// The largest one.
+    most: Option<(u64, String)>,
     build: Arc<dyn Fn(u64) -> Workload + Send + Sync>,
 }
 
 impl Family {
     /// A family; `build` makes the workload named `name/parameter`.
     pub fn new(name: &str, listed: &[u64], build: impl Fn(u64) -> Workload + Send + Sync + 'static) -> Self {
-        Self { name: name.to_owned(), listed: listed.to_vec(), least: None, build: Arc::new(build) }
+        Self { name: name.to_owned(), listed: listed.to_vec(), least: None, most: None, build: Arc::new(build) }
     }
 
     /// The same where parameters below `least` make no sense, and why.
@@ -240,10 +242,19 @@ impl Family {
         self
     }
 
+    /// The same where parameters above `most` would take more time or memory than anybody has, and why.
+    #[must_use]
+    pub fn at_most(mut self, most: u64, why: &str) -> Self {
+        self.most = Some((most, why.to_owned()));
+        self
+    }
+
     /// Why this parameter makes no sense; `None` where it does.
     pub fn refuses(&self, parameter: u64) -> Option<String> {
-        let (least, why) = self.least.as_ref()?;
-        (parameter < *least).then(|| format!("{}/{parameter}: {why}: N must be at least {least}", self.name))
+        let (below, above) = (self.least.as_ref(), self.most.as_ref());
+        let below = below.filter(|(least, _)| parameter < *least).map(|(least, why)| (why, "least", least));
+        let above = above.filter(|(most, _)| parameter > *most).map(|(most, why)| (why, "most", most));
+        below.or(above).map(|(why, end, limit)| format!("{}/{parameter}: {why}: N must be at {end} {limit}", self.name))
     }
 
     /// The workload of this parameter.

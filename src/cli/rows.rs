@@ -9,7 +9,7 @@ use crate::record::published;
 use crate::record::summary::Summary;
 use crate::record::{Record, Row, Variant};
 use crate::stats::Estimate;
-use crate::unit::{Bytes, Nanos, three_digits};
+use crate::unit::{Bytes, Nanos, counted, three_digits};
 
 /// What stands in the table.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,11 @@ fn headline(record: &Record, rows: &[Summary]) -> String {
     };
     let environment = &record.environment;
     let cpu = environment.cpu_model.as_deref().unwrap_or(&environment.platform);
-    let line = format!("{measured} rows, {processes} fresh process(es), {known}.");
+    let line = format!(
+        "{}, {}, {known}.",
+        counted(measured, "row", "rows"),
+        counted(processes, "fresh process", "fresh processes")
+    );
     format!(
         "{}\nThread CPU time per iteration, median over processes of each one's median, 95 % interval. {}\n",
         toned(Tone::Bold, &line),

@@ -71,7 +71,12 @@ fn members(suite: &Suite, family: &str, sizes: &[u64]) -> anyhow::Result<Vec<Wor
     let short = |one: &&Family| one.name.rsplit_once('/').is_some_and(|(_, last)| last == family);
     let found = suite.families.iter().find(|one| one.name == family);
     match found.or_else(|| suite.families.iter().find(short)) {
-        Some(family) => Ok(sizes.iter().map(|size| family.member(*size)).collect()),
+        Some(family) => {
+            if let Some(refusal) = sizes.iter().find_map(|size| family.refuses(*size)) {
+                bail!(refusal);
+            }
+            Ok(sizes.iter().map(|size| family.member(*size)).collect())
+        }
         None => {
             let names = suite.families.iter().map(|one| one.name.as_str());
             bail!("{family:?} is no family; {}", select::nearest(family, names))

@@ -2,6 +2,7 @@
 
 use super::{Environment, Measurement, Record, Row, Variant};
 use crate::stats::{median, order, serial, sorted};
+use crate::unit::counted;
 use crate::warning::Warning;
 
 /// What a row's suspicion needs to know about its run.
@@ -72,7 +73,7 @@ fn few_processes(row: &Row, _: &Context) -> Option<Warning> {
     if found >= needed {
         return None;
     }
-    let message = format!("{found} process(es); an interval needs {needed}");
+    let message = format!("{}; an interval needs {needed}", counted(found, "process", "processes"));
     warning("few-processes", message, "measure without --quick, or with a larger --budget")
 }
 

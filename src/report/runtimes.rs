@@ -3,7 +3,7 @@
 use super::columns::{Form, table};
 use crate::runner::table::{Cell, SideBySide};
 use crate::stats::Estimate;
-use crate::unit::{Bytes, Nanos, three_digits};
+use crate::unit::{Bytes, Nanos, counted, three_digits};
 
 /// One row a workload and runtime, native first, then what did not run.
 pub fn text(side_by_side: &SideBySide, form: Form) -> String {
@@ -30,11 +30,10 @@ pub fn text(side_by_side: &SideBySide, form: Form) -> String {
         out.push_str(&table(form, &["not run", "because", "remedy"], &missing, 3));
     }
     out.push_str(&format!(
-        "\n{} round{}, each runtime in a fresh process a round. Native and JVM: thread CPU time; Node: CPU time of the process; \
+        "\n{}, each runtime in a fresh process a round. Native and JVM: thread CPU time; Node: CPU time of the process; \
          browser: wall time.\n× native: lower quartiles paired by round{}. Outputs of every row equal the native ones on the same inputs.\n\
          p90 and p99 are of executions timed one by one; short ones are timed in batches and have none.\n",
-        side_by_side.rounds,
-        if side_by_side.rounds == 1 { "" } else { "s" },
+        counted(side_by_side.rounds, "round", "rounds"),
         if side_by_side.rounds < 6 { "; six rounds give an interval" } else { ", with the 95 % interval of the sign-flip test" }
     ));
     out

@@ -22,6 +22,9 @@ use crate::workload::{Digest, Family, Workload};
 /// The batch sizes that are listed.
 const LISTED: [u64; 6] = [1, 8, 64, 1024, 4096, 16384];
 
+/// The largest batch: signing it takes half a minute.
+const MOST: u64 = 1_000_000;
+
 /// Bytes in a message.
 const MESSAGE: usize = 32;
 
@@ -33,6 +36,7 @@ pub(super) fn families() -> Vec<Family> {
         Family::new(name, &LISTED, move |n| {
             build(&format!("{name}/{n}"), n).family("ed25519_batch").implementation(implementation)
         })
+        .at_most(MOST, "each signature is made at set-up")
     };
     vec![
         family("batch_create", "sha2 0.11", |name, n| create_workload(name, n, Entries::Growing)),

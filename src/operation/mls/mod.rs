@@ -34,6 +34,9 @@ const LISTED: [u64; 4] = [0, 1, 8, 32];
 /// The parameters of operations that need somebody besides the creator.
 const LISTED_WITH_OTHERS: [u64; 3] = [1, 8, 32];
 
+/// Larger groups take hours to set up.
+const MOST: u64 = 10_000;
+
 /// The operations in which somebody besides the creator receives.
 const NEED_OTHERS: [&str; 3] = ["join_welcome", "ingest_app_message", "ingest_commit"];
 
@@ -47,7 +50,8 @@ pub(super) fn families() -> Vec<Family> {
             let named = base.clone();
             let family = Family::new(&base, listed, move |n| {
                 build(&format!("{named}/{n}"), ciphersuite, n).family("mls").implementation("openmls 0.9")
-            });
+            })
+            .at_most(MOST, "each member is set up by a join of its own");
             families.push(if NEED_OTHERS.contains(&name) { family.at_least(1, NOBODY) } else { family });
         };
         family("create_group", &LISTED, create_group_workload);

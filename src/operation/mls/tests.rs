@@ -128,6 +128,8 @@ fn receiving_without_a_receiver_is_an_error() {
     assert!(error.contains("nobody can receive"), "{error}");
     let refused = operation::builtin().refuses("join_welcome/0").unwrap();
     assert!(refused.ends_with("nobody can receive: N must be at least 1"), "{refused}");
+    let refused = operation::builtin().refuses("create_group/99999999999").unwrap();
+    assert!(refused.ends_with("N must be at most 10000"), "{refused}");
     for fine in ["join_welcome/1", "create_group/0", "validate_key_packages/0", "sha256/64"] {
         assert_eq!(operation::builtin().refuses(fine), None);
     }

@@ -35,6 +35,7 @@ pub fn all() -> Vec<Workload> {
 pub fn families() -> Vec<Family> {
     let family = |name: &'static str, verify: fn(&[u8; 32], &[Claim<'_>]) -> bool, how: &'static str| {
         Family::new(&format!("schnorr/{name}"), &BATCHES, move |n| batch_row(name, n as usize, verify, how))
+            .at_most(1_000_000, "each signature is made at set-up")
     };
     vec![
         family("batch_verify", verify_batch, "sound: 128-bit weights"),

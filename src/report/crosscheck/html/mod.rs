@@ -15,6 +15,7 @@ use crate::crosscheck::flame::Flame;
 use crate::crosscheck::report::{Report, Sampler};
 use crate::crosscheck::verdict::Verdict;
 use crate::report::style::{markup, safe};
+use crate::unit::counted;
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -89,8 +90,7 @@ fn chip(report: &Report, index: usize, sampler: &Sampler) -> (&'static str, Stri
     if report.summary.misleading.contains(&sampler.name) {
         let rows = report.rows.iter().chain([&report.rest]);
         let accused = rows.filter(|row| row.readings[index].judgement.verdict.accuses()).count();
-        let noun = if accused == 1 { "row" } else { "rows" };
-        ("over", format!("misleads on {accused} {noun}{largest}"))
+        ("over", format!("misleads on {}{largest}", counted(accused, "row", "rows")))
     } else if report.summary.sound.contains(&sampler.name) {
         ("agrees", format!("agrees{}", largest.replace("off by up to", "within")))
     } else {
