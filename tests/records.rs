@@ -75,7 +75,7 @@ fn history_marks_the_record_that_brought_the_slow_down() {
     let output = primitives(folder.path(), &["history", "x25519_dh", "--records", "."]);
     let printed = text(&output);
     assert!(output.status.success(), "{printed}");
-    assert!(printed.contains("20 record(s), 1 change of level"), "{printed}");
+    assert!(printed.contains("20 records, 1 change of level"), "{printed}");
     let marked: Vec<&str> = printed.lines().filter(|line| line.contains("level +")).collect();
     assert_eq!(marked.len(), 1, "{printed}");
     assert!(marked[0].starts_with("2023-11-25 22:13"), "{printed}");

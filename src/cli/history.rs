@@ -10,7 +10,7 @@ use super::terminal::{self, Tone, toned};
 use super::{Outcome, select};
 use crate::record::history::{self, Series};
 use crate::stats::changepoint::Settings;
-use crate::unit::{Nanos, three_digits};
+use crate::unit::{Nanos, counted, three_digits};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -61,10 +61,9 @@ fn headline(row: &str, series: &Series) -> String {
     let changes = series.points.iter().filter(|point| point.change.is_some()).count();
     let told = match changes {
         0 => "no change of level".to_owned(),
-        1 => "1 change of level".to_owned(),
-        n => format!("{n} changes of level"),
+        some => counted(some, "change of level", "changes of level"),
     };
-    let first = format!("{row}: {} record(s), {told}.", series.points.len());
+    let first = format!("{row}: {}, {told}.", counted(series.points.len(), "record", "records"));
     let parts = [series.runtime.as_str(), &series.implementation, series.variant.word(), &series.machine];
     let second = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     format!("{}\n{}\n", toned(Tone::Bold, &terminal::plain(&first)), terminal::plain(&second))

@@ -8,6 +8,7 @@ use super::fresh::{Event, Job, Launcher, RowJob};
 use super::run::AllocationPass;
 use super::{aa, clock::wall_ns};
 use crate::record::{Measurement, Record, Row, SCHEMA_VERSION, Variant};
+use crate::unit::counted;
 use crate::warning::Warning;
 use crate::workload::{Kind, Workload};
 
@@ -204,7 +205,10 @@ fn warnings(plan: &Plan, last_process: &[u32]) -> Vec<Warning> {
     if fewer > 0 {
         warnings.push(Warning {
             code: "long-rows".to_owned(),
-            message: format!("{fewer} row(s) have long set-ups or iterations and ran in fewer processes"),
+            message: format!(
+                "{} with long set-ups or iterations ran in fewer processes",
+                counted(fewer, "row", "rows")
+            ),
             remedy: "select them with --only, or give a larger --budget".to_owned(),
         });
     }

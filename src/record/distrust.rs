@@ -82,7 +82,7 @@ fn few_iterations(row: &Row, _: &Context) -> Option<Warning> {
     if fewest >= order::values_needed(0.5) {
         return None;
     }
-    let message = format!("a process has only {fewest} timing sample(s)");
+    let message = format!("a process has only {}", counted(fewest, "timing sample", "timing samples"));
     warning("few-iterations", message, "give the row more time with --only and --budget")
 }
 
