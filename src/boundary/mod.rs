@@ -35,7 +35,7 @@ mod run;
 mod state;
 
 use std::any::Any;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 pub use recording::{Recording, ReplayError};
 pub use registry::{Known, known};
@@ -75,6 +75,8 @@ pub struct Boundary {
     purity: Purity,
     /// Index in the registry plus one; 0 until the first call within a run.
     id: AtomicU32,
+    /// Whether an output was seen that cannot be kept.
+    unkept: AtomicBool,
     /// Calls by threads that were in no run while another thread was.
     foreign: AtomicU64,
 }
@@ -95,6 +97,7 @@ impl Boundary {
             alternatives: &[],
             purity: Purity::Pure,
             id: AtomicU32::new(0),
+            unkept: AtomicBool::new(false),
             foreign: AtomicU64::new(0),
         }
     }
@@ -166,6 +169,23 @@ impl Boundary {
         }
         let inputs = inputs();
         self.call_in_run(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>(), body)
+    }
+
+    /// Like [`Boundary::call_on`], for an output that borrows or cannot be cloned. It cannot be kept, so replay computes
+    /// it all the same: the primitive is counted, traced and dosed, and dose alone is its reference.
+    #[inline]
+    pub fn call_borrowed<T>(&'static self, inputs: &[&[u8]], body: impl Fn() -> T) -> T {
+        if COMPILED_OUT || state::nothing_runs() {
+            return body();
+        }
+        self.call_borrowed_in_run(inputs, body)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn call_borrowed_in_run<T, F: Fn() -> T>(&'static self, inputs: &[&[u8]], body: F) -> T {
+        self.unkept.store(true, Ordering::Relaxed);
+        state::call_borrowed(self, self.registered(), inputs, std::any::type_name::<F>(), body)
     }
 
     #[cold]

@@ -20,6 +20,8 @@ pub struct Known {
     pub alternatives: Vec<Alternative>,
     /// Whether dose and replay leave it alone.
     pub stateful: bool,
+    /// Whether replay computes it all the same, because an output of it borrows or cannot be cloned.
+    pub unkept: bool,
 }
 
 struct Entry {
@@ -36,7 +38,10 @@ fn entries() -> MutexGuard<'static, Vec<Entry>> {
 
 /// The primitive of this name, if a boundary of it was called within a run of this process.
 pub fn known(name: &str) -> Option<Known> {
-    entries().iter().find(|entry| entry.known.name == name).map(|entry| entry.known.clone())
+    entries().iter().find(|entry| entry.known.name == name).map(|Entry { known, boundaries }| Known {
+        unkept: boundaries.iter().any(|boundary| boundary.unkept.load(Ordering::Relaxed)),
+        ..known.clone()
+    })
 }
 
 /// Adds a boundary; the index of its primitive.
@@ -50,6 +55,7 @@ pub(super) fn register(boundary: &'static Boundary) -> usize {
             rerun: None,
             alternatives: Vec::new(),
             stateful: false,
+            unkept: false,
         };
         entries.push(Entry { known, boundaries: Vec::new() });
         entries.len() - 1

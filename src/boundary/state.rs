@@ -106,8 +106,68 @@ pub(super) fn call<T: Clone + 'static>(
     body: impl Fn() -> T,
 ) -> T {
     match step(boundary, index, inputs, closure) {
+        Step::Record => {
+            let output = within(index, body);
+            let kept = output.clone();
+            keep(boundary, index, inputs, kept);
+            output
+        }
+        // An alternative of another output type is no alternative: the operation's own then computes.
+        Step::Swap(alternative) => match within(index, || (alternative.compute)(inputs)).downcast::<T>() {
+            Ok(output) => {
+                with_mode(|mode| {
+                    let Mode::Swap { swapped, .. } = mode else { return };
+                    *swapped += 1;
+                });
+                *output
+            }
+            Err(_) => within(index, body),
+        },
+        Step::Replay(recording, at, compute) => match recording.output(at, inputs) {
+            Ok(output) if compute == Compute::Skip => output,
+            Ok(output) => {
+                std::hint::black_box(output);
+                within(index, body)
+            }
+            Err(error) => {
+                with_mode(|mode| part(mode, error));
+                within(index, body)
+            }
+        },
+        step => computed(index, step, body),
+    }
+}
+
+/// The same for an output that cannot be kept. Its call is recorded, so that replay finds the calls in order.
+pub(super) fn call_borrowed<T>(
+    boundary: &'static Boundary,
+    index: usize,
+    inputs: &[&[u8]],
+    closure: &'static str,
+    body: impl Fn() -> T,
+) -> T {
+    let step = step(boundary, index, inputs, closure);
+    match &step {
+        Step::Record => keep(boundary, index, inputs, Unkept),
+        Step::Replay(recording, at, _) => {
+            if let Err(error) = recording.output::<Unkept>(*at, inputs) {
+                with_mode(|mode| part(mode, error));
+            }
+        }
+        _ => (),
+    }
+    computed(index, step, body)
+}
+
+/// Stands in a recording for an output that cannot be kept.
+#[derive(Clone)]
+struct Unkept;
+
+/// Computes the output, timed or repeated as the step says.
+fn computed<T>(index: usize, step: Step, body: impl Fn() -> T) -> T {
+    match step {
         Step::Plain => body(),
-        Step::Outermost => within(index, body),
+        Step::Outermost | Step::Record | Step::Swap(_) | Step::Replay(..) => within(index, body),
         Step::Trace(clock) => {
             let start = clock();
             let output = within(index, body);
@@ -133,38 +193,15 @@ pub(super) fn call<T: Clone + 'static>(
             }
             output
         }),
-        Step::Record => {
-            let output = within(index, body);
-            let kept = output.clone();
-            with_mode(|mode| {
-                let Mode::Record(recording) = mode else { return };
-                recording.push(index, boundary.name, inputs, kept);
-            });
-            output
-        }
-        // An alternative of another output type is no alternative: the operation's own then computes.
-        Step::Swap(alternative) => match within(index, || (alternative.compute)(inputs)).downcast::<T>() {
-            Ok(output) => {
-                with_mode(|mode| {
-                    let Mode::Swap { swapped, .. } = mode else { return };
-                    *swapped += 1;
-                });
-                *output
-            }
-            Err(_) => within(index, body),
-        },
-        Step::Replay(recording, at, compute) => match recording.output(at, inputs) {
-            Ok(output) if compute == Compute::Skip => output,
-            Ok(output) => {
-                std::hint::black_box(output);
-                within(index, body)
-            }
-            Err(error) => {
-                with_mode(|mode| part(mode, error));
-                within(index, body)
-            }
-        },
     }
+}
+
+/// Adds a call to the recording.
+fn keep<T: Clone + 'static>(boundary: &'static Boundary, index: usize, inputs: &[&[u8]], output: T) {
+    with_mode(|mode| {
+        let Mode::Record(recording) = mode else { return };
+        recording.push(index, boundary.name, inputs, output);
+    });
 }
 
 /// Notes the call in the run's state and says what to do.

@@ -224,3 +224,24 @@ fn a_dose_from_a_supply_executes_its_calls_in_turn_and_the_operation_once() {
     assert_eq!((own.get(), others.get(), extra), (2, 6, 8));
     assert_eq!(*log.borrow(), [1, 2, 3, 1]);
 }
+
+#[test]
+fn an_output_that_borrows_is_dosed_and_computed_in_a_replay() {
+    static FIRST: Boundary = Boundary::new("test_first_word");
+    fn first(text: &str) -> &str {
+        FIRST.call_borrowed(&[text.as_bytes()], || {
+            EXECUTIONS.set(EXECUTIONS.get() + 1);
+            text.split(' ').next().unwrap_or("")
+        })
+    }
+    let run = |text: &str| (first(text).len() as u64, inner(2));
+    let (output, counts) = count(|| run("a word"));
+    assert_eq!((output, counts.of("test_first_word")), ((1, 6), 1));
+    assert!(known("test_first_word").unwrap().unkept && !known("test_inner").unwrap().unkept);
+    assert_eq!(executions(|| assert_eq!(dose(&Selection::only(["test_first_word"]), 5, || run("a word")).1, 5)), 7);
+    let (_, recording) = record(|| run("a word"));
+    let replayed = || replay(&recording, &Selection::all(), || run("a word"));
+    assert_eq!(executions(|| assert_eq!(replayed(), Ok(output))), 1);
+    let error = replay(&recording, &Selection::all(), || run("another word")).unwrap_err();
+    assert_eq!((error.at, error.found.as_str()), (0, "test_first_word on other inputs"));
+}

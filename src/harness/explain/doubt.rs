@@ -157,9 +157,7 @@ fn of_primitive(
     let name = &one.primitive;
     let mut doubts = Vec::new();
     let Some((_, causal)) = at.primitives.iter().find(|(other, _)| other == name) else { return doubts };
-    let (Some(time), Some(dose), Some(replay)) = (explanation.time_ns, one.dose_ns, one.replay_ns) else {
-        return doubts;
-    };
+    let (Some(time), Some(dose)) = (explanation.time_ns, one.dose_ns) else { return doubts };
     let Some(predicted) = one.predicted_ns else {
         let (message, remedy) = costs.missing(name);
         doubts.push(("no-unit-cost", message, remedy));
@@ -168,7 +166,7 @@ fn of_primitive(
     if predicted.point.max(dose.point) < SMALLEST * time.point {
         return doubts;
     }
-    let widest = [dose, replay].into_iter().filter_map(Estimate::half_width).fold(0.0, f64::max);
+    let widest = [Some(dose), one.replay_ns].into_iter().flatten().filter_map(Estimate::half_width).fold(0.0, f64::max);
     if widest > 0.5 * predicted.point {
         doubts.push((
             "too-small",
@@ -177,7 +175,9 @@ fn of_primitive(
         ));
         return doubts;
     }
-    if apart(dose, replay) {
+    if let Some(replay) = one.replay_ns
+        && apart(dose, replay)
+    {
         let reason = if dose.point > replay.point {
             "repeating it costs more than its own calls do, or later work depends on what it leaves in the caches"
         } else {
@@ -188,7 +188,7 @@ fn of_primitive(
             format!("{name}: dose says {}, replay {}: {reason}", Nanos(dose.point), Nanos(replay.point)),
             "there is no single share of it: read dose as the cost of one more call, replay as the gain of none",
         ));
-    } else if apart(dose, predicted) && apart(replay, predicted) {
+    } else if apart(dose, predicted) && one.replay_ns.is_none_or(|replay| apart(replay, predicted)) {
         let more = dose.point / predicted.point - 1.0;
         let cold = one.cost_band_ns.is_some_and(|(_, high)| dose.point < 1.05 * one.count * high);
         let (code, reason) = match (dose.point > predicted.point, cold) {
@@ -210,7 +210,12 @@ fn bent(name: &str, causal: &Causal, samples: &Samples, at: &Places) -> Option<D
         (
             "dose-bends",
             format!("{name}: the first dose adds {} of what two add, a straight line half", Share(0.5 + bend.point)),
-            "the first extra call costs other than the next ones: trust replay",
+            match causal.replay {
+                Some(_) => "the first extra call costs other than the next ones: trust replay",
+                None => {
+                    "the first extra call costs other than the next ones: return an owned output, and replay settles it"
+                }
+            },
         )
     })
 }

@@ -153,8 +153,8 @@ struct Causal {
     step: u32,
     once: usize,
     twice: usize,
-    shadow: usize,
-    replay: usize,
+    /// The arms of a replay: looked up and computed, and returned. None for a primitive whose outputs cannot be kept.
+    replay: Option<(usize, usize)>,
 }
 
 fn arms<'a>(
@@ -169,12 +169,12 @@ fn arms<'a>(
         arms.borrow().len() - 1
     };
     let treated = |treatment: Treatment| add(Box::new(move |_| session.borrow_mut().time(&treatment)));
-    let causal = |of: Selection, step: u32| Causal {
+    let kept = |name: &String| !boundary::known(name).is_some_and(|known| known.unkept);
+    let causal = |of: Selection, step: u32, kept: bool| Causal {
         step,
         once: treated(Treatment::Dose(of.clone(), step)),
         twice: treated(Treatment::Dose(of.clone(), 2 * step)),
-        shadow: treated(Treatment::Shadow(of.clone())),
-        replay: treated(Treatment::Replay(of)),
+        replay: kept.then(|| (treated(Treatment::Shadow(of.clone())), treated(Treatment::Replay(of)))),
     };
     let alone = |pool: &'a RefCell<Pool>| {
         // A form that a primitive does not have takes no time and shows as none.
@@ -186,11 +186,11 @@ fn arms<'a>(
         off: treated(Treatment::Off),
         dose_none: treated(Treatment::Dose(Selection::none(), 0)),
         replay_none: treated(Treatment::Replay(Selection::none())),
-        all: causal(Selection::all(), 1),
+        all: causal(Selection::all(), 1, names.iter().all(kept)),
         primitives: names
             .iter()
             .zip(steps)
-            .map(|(name, step)| (name.clone(), causal(Selection::only([name]), *step)))
+            .map(|(name, step)| (name.clone(), causal(Selection::only([name]), *step, kept(name))))
             .collect(),
         alone: pools.iter().map(alone).collect(),
     };
@@ -209,8 +209,8 @@ impl Causal {
         samples.combine(&[none, self.once, self.twice], |t| (t[1] - 0.5 * (t[0] + t[2])) / (t[2] - t[0]))
     }
 
-    fn saving(&self, samples: &Samples) -> Estimate {
-        samples.combine(&[self.shadow, self.replay], |t| t[0] - t[1])
+    fn saving(&self, samples: &Samples) -> Option<Estimate> {
+        self.replay.map(|(shadow, replay)| samples.combine(&[shadow, replay], |t| t[0] - t[1]))
     }
 }
 
@@ -248,7 +248,7 @@ fn assemble(
                 cost_band_ns: unit.map(|unit| unit.band),
                 predicted_ns: unit.map(|unit| unit.cost.scaled(count.mean)),
                 dose_ns: causal.map(|causal| causal.dose(samples, at.dose_none)),
-                replay_ns: causal.map(|causal| causal.saving(samples)),
+                replay_ns: causal.and_then(|causal| causal.saving(samples)),
                 trace_ns: traced.iter().find(|(one, _)| one == name).map(|(_, ns)| Estimate::point(*ns)),
                 frames: frames(name),
             }
@@ -259,7 +259,7 @@ fn assemble(
         time_ns: Some(samples.of(at.off)),
         primitives,
         dose_all_ns: (!at.primitives.is_empty()).then(|| at.all.dose(samples, at.dose_none)),
-        replay_all_ns: (!at.primitives.is_empty()).then(|| at.all.saving(samples)),
+        replay_all_ns: if at.primitives.is_empty() { None } else { at.all.saving(samples) },
         causal_valid: doubt::gate_holds(samples, at),
         warnings: Vec::new(),
     }
@@ -297,7 +297,7 @@ fn closure_patterns(type_name: &str) -> [FramePattern; 2] {
         })
         .collect::<Vec<_>>()
         .join(r"\{(?:\{closure\}|closure(?:_env)?#\d+)\}");
-    let call = format!(r"(?:^|::)call(?:_on|_on_made)?(?:::)?<(?:.*[, ])?{escaped}(?:<.*>)?>$");
+    let call = format!(r"(?:^|::)call(?:_on|_on_made|_borrowed)?(?:::)?<(?:.*[, ])?{escaped}(?:<.*>)?>$");
     [FramePattern::Regex(format!("^{escaped}$")), FramePattern::Regex(call)]
 }
 

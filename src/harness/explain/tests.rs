@@ -55,6 +55,36 @@ fn known_shares_are_found_by_model_dose_and_replay() {
     assert!((all / 0.8 - 1.0).abs() < 0.25, "{all}");
 }
 
+static BORROWED: Boundary = Boundary::new("explain_borrowed");
+
+/// Six parts in a primitive whose output borrows from its input, and four behind no boundary.
+fn borrowing() -> Workload {
+    fn longest<'a>(words: &'a [String], turns: &u64) -> &'a str {
+        let turn = spin(words.len() as u64, *turns) as usize;
+        &words[turn % words.len()]
+    }
+    Workload::operation(
+        "borrowing",
+        |seed| Ok((0..7).map(|i| format!("word {}", seed + i)).collect::<Vec<String>>()),
+        |words, index| Ok((words.clone(), index)),
+        |(words, index)| {
+            let lengths: usize = (0..3).map(|_| BORROWED.call_borrowed(&[], || longest(words, &6_000)).len()).sum();
+            spin(*index + lengths as u64, 12_000)
+        },
+        |_, _, output| Ok(Digest::of(&output.to_le_bytes())),
+    )
+}
+
+#[test]
+fn an_output_that_borrows_is_known_by_its_dose() {
+    let settings = Settings { budget: Duration::from_millis(1_000), ..Settings::default() };
+    let explanation = explain(&Suite::new(), &borrowing(), &settings, &mut |_| ()).unwrap();
+    let [one] = &explanation.primitives[..] else { panic!("{:?}", explanation.primitives) };
+    assert_eq!((one.count, one.replay_ns, explanation.replay_all_ns), (3.0, None, None));
+    let share = one.dose_ns.unwrap().point / explanation.time_ns.unwrap().point;
+    assert!((share / 0.6 - 1.0).abs() < 0.25, "{share}");
+}
+
 #[test]
 fn a_closures_pattern_matches_both_manglings_and_nothing_else() {
     let matchers =
@@ -67,6 +97,7 @@ fn a_closures_pattern_matches_both_manglings_and_nothing_else() {
         "<a::B as c::D>::run::{{closure}}",
         "<a::B as c::D>::run::{closure#0}",
         "call_on<u64, <a::B as c::D>::run::{closure_env#2}>",
+        "call_borrowed<&str, <a::B as c::D>::run::{closure_env#2}>",
         "<countercheck::boundary::Boundary>::call::<u32, <a::B as c::D>::run::{closure#1}>",
         "countercheck::boundary::Boundary::call_on<u64, <a::B as c::D>::run::{closure_env#2}<u8>>",
     ] {

@@ -64,6 +64,14 @@ pub(super) fn reference_notes(report: &Report) -> Vec<String> {
             _ => {}
         }
     }
+    let dose_alone = report.rows.iter().filter(|row| row.reference.basis == Basis::Dose && !row.minor);
+    let dose_alone: Vec<String> = dose_alone.map(|row| safe(&row.primitive)).collect();
+    if !dose_alone.is_empty() {
+        notes.push(format!(
+            "reference: dose alone for {}; a replay would show whether the operation's own calls cost what repeated ones do",
+            dose_alone.join(", ")
+        ));
+    }
     if let Some(note) = traced_too_large(report) {
         notes.push(note);
     }
