@@ -38,7 +38,7 @@ use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 pub use recording::{Recording, ReplayError};
-pub use registry::{Known, known};
+pub use registry::{Closure, Known, known};
 pub use run::{
     Capture, CapturedCall, Clock, Counts, Nested, Selection, Supply, Traced, capture, count, dose, dose_from, record,
     replay, shadow, swap, trace,
@@ -185,13 +185,15 @@ impl Boundary {
     #[inline(never)]
     fn call_borrowed_in_run<T, F: Fn() -> T>(&'static self, inputs: &[&[u8]], body: F) -> T {
         self.unkept.store(true, Ordering::Relaxed);
-        state::call_borrowed(self, self.registered(), inputs, std::any::type_name::<F>(), body)
+        let closure = Closure::of::<F>(Self::call_borrowed_in_run::<T, F> as *const ());
+        state::call_borrowed(self, self.registered(), inputs, closure, body)
     }
 
     #[cold]
     #[inline(never)]
     fn call_in_run<T: Clone + 'static, F: Fn() -> T>(&'static self, inputs: &[&[u8]], body: F) -> T {
-        state::call(self, self.registered(), inputs, std::any::type_name::<F>(), body)
+        let closure = Closure::of::<F>(Self::call_in_run::<T, F> as *const ());
+        state::call(self, self.registered(), inputs, closure, body)
     }
 
     /// The primitive's index in the registry.

@@ -5,6 +5,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Alternative, Boundary, Purity, Rerun};
 
+/// A closure that was called at a boundary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closure {
+    /// The name of its type. All closures of one function have the same.
+    pub name: &'static str,
+    /// Address of the function that is compiled for it alone, whose symbol tells it from the function's others.
+    pub code: usize,
+}
+
+impl Closure {
+    pub(super) fn of<F>(code: *const ()) -> Self {
+        Self { name: std::any::type_name::<F>(), code: code.addr() }
+    }
+}
+
 /// What is known about a primitive from its boundaries.
 #[derive(Clone, Debug)]
 pub struct Known {
@@ -12,8 +27,8 @@ pub struct Known {
     pub name: &'static str,
     /// The functions that were declared to belong to it.
     pub frames: Vec<&'static str>,
-    /// The closures that counting runs saw in its boundaries, by type name.
-    pub closures: Vec<&'static str>,
+    /// The closures that counting runs saw in its boundaries.
+    pub closures: Vec<Closure>,
     /// Runs it alone on captured inputs, where a boundary was given the means.
     pub rerun: Option<Rerun>,
     /// The implementations that can be swapped in.
@@ -76,8 +91,8 @@ pub(super) fn register(boundary: &'static Boundary) -> usize {
     index
 }
 
-/// Remembers a closure's type name.
-pub(super) fn saw_closure(index: usize, closure: &'static str) {
+/// Remembers a closure.
+pub(super) fn saw_closure(index: usize, closure: Closure) {
     let closures = &mut entries()[index].known.closures;
     if !closures.contains(&closure) {
         closures.push(closure);

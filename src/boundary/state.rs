@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::recording::{Recording, ReplayError};
 use super::run::{CapturedCall, Clock, Selection, Supply};
-use super::{Alternative, Boundary, Purity, registry};
+use super::{Alternative, Boundary, Closure, Purity, registry};
 
 /// Number of runs in progress on any thread. While it is 0 a boundary call does nothing but read it.
 static RUNS: AtomicU32 = AtomicU32::new(0);
@@ -102,7 +102,7 @@ pub(super) fn call<T: Clone + 'static>(
     boundary: &'static Boundary,
     index: usize,
     inputs: &[&[u8]],
-    closure: &'static str,
+    closure: Closure,
     body: impl Fn() -> T,
 ) -> T {
     match step(boundary, index, inputs, closure) {
@@ -143,7 +143,7 @@ pub(super) fn call_borrowed<T>(
     boundary: &'static Boundary,
     index: usize,
     inputs: &[&[u8]],
-    closure: &'static str,
+    closure: Closure,
     body: impl Fn() -> T,
 ) -> T {
     let step = step(boundary, index, inputs, closure);
@@ -205,7 +205,7 @@ fn keep<T: Clone + 'static>(boundary: &'static Boundary, index: usize, inputs: &
 }
 
 /// Notes the call in the run's state and says what to do.
-fn step(boundary: &'static Boundary, index: usize, inputs: &[&[u8]], closure: &'static str) -> Step {
+fn step(boundary: &'static Boundary, index: usize, inputs: &[&[u8]], closure: Closure) -> Step {
     RUN.with_borrow_mut(|run| {
         let Some(run) = run else {
             boundary.foreign.fetch_add(1, Ordering::Relaxed);

@@ -37,8 +37,13 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, suite: &Suite) -> anyhow::Result<Outcome> {
     let operations = select::operations(suite, &args.operations)?;
     let costs = args.costs.as_deref().map(store::read).transpose()?;
-    let settings =
-        Settings { seed: args.seed, budget: Duration::from_secs_f64(args.budget), costs, ..Settings::default() };
+    let settings = Settings {
+        seed: args.seed,
+        budget: Duration::from_secs_f64(args.budget),
+        costs,
+        names: super::names_of_code(),
+        ..Settings::default()
+    };
     let plan = Plan { seed: args.seed, budget: settings.budget, ..Plan::default() };
     let small = if args.fold { Small::Folded } else { Small::Listed };
     let mut out = std::io::stdout().lock();

@@ -245,6 +245,14 @@ fn failed_rows<T>(rows: &[Result<T, WorkloadError>]) -> Outcome {
     if rows.iter().all(Result::is_ok) { Outcome::Fine } else { Outcome::Refuted }
 }
 
+/// What names the code of this process, where samplers run.
+fn names_of_code() -> Option<crate::harness::explain::Names> {
+    #[cfg(all(feature = "sampler", target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    return Some(crate::sampler::names_of_code);
+    #[cfg(not(all(feature = "sampler", target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    None
+}
+
 /// A positive number of seconds.
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

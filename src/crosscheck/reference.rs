@@ -1,8 +1,9 @@
 //! The reference: the share of a primitive that a sampler is judged against.
 //!
 //! Dose and replay change the amount of work and watch the clock, so where both were measured and agree
-//! they are it. Where only one was measured it stands alone. Where neither was, the prediction from op
-//! count and unit cost is a weaker reference, and its interval is the whole cost band.
+//! they are it. Where they do not, the time in place may show which of them is off. A dose without a replay must agree
+//! with the time in place, or that is the reference. Where neither was measured, the prediction from op count and unit
+//! cost is a weaker reference, and its interval is the whole cost band.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,8 @@ pub enum Basis {
     Dose,
     /// Replay alone.
     Replay,
+    /// Timed in place, between all and none of what reading the clock at each call may cost.
+    Trace,
     /// Op count × unit cost: weaker, since a cost in place may differ from the cost standing alone.
     Model,
     /// Nothing that can be relied on.
@@ -48,11 +51,15 @@ impl Reference {
         Self { basis: Basis::None, share: None, reason: Some(reason.into()) }
     }
 
-    /// The interval at `z` standard deviations. A model's interval is a range of costs, not a statistical
-    /// one, and stays as it is.
+    /// Whether the interval is a range, of costs or of what the clock may cost, and not a statistical one.
+    pub(super) fn is_range(&self) -> bool {
+        matches!(self.basis, Basis::Model | Basis::Trace)
+    }
+
+    /// The interval at `z` standard deviations. A range stays as it is.
     pub(super) fn interval(&self, z: f64) -> Option<(f64, f64)> {
         let share = self.share?;
-        let factor = if self.basis == Basis::Model { 1.0 } else { z / Z95 };
+        let factor = if self.is_range() { 1.0 } else { z / Z95 };
         let (low, high) = (share.low.unwrap_or(share.point), share.high.unwrap_or(share.point));
         Some((share.point - (share.point - low) * factor, share.point + (high - share.point) * factor))
     }
@@ -80,16 +87,14 @@ pub fn shares(explanation: &Explanation, primitive: &Explained, agreement: f64) 
     let predicted = primitive.predicted_ns.or_else(|| Some(primitive.unit_cost_ns?.scaled(primitive.count)));
     let (model, dose, replay, trace) =
         (of(predicted), of(primitive.dose_ns), of(primitive.replay_ns), of(primitive.trace_ns));
-    let reference = reference(explanation, primitive, (model, dose, replay), agreement);
+    let reference = reference(explanation, primitive, [model, dose, replay, trace], agreement);
     Shares { model, dose, replay, trace, reference }
 }
-
-type Three = (Option<Estimate>, Option<Estimate>, Option<Estimate>);
 
 fn reference(
     explanation: &Explanation,
     primitive: &Explained,
-    (model, dose, replay): Three,
+    [model, dose, replay, trace]: [Option<Estimate>; 4],
     agreement: f64,
 ) -> Reference {
     if explanation.time_ns.is_none() {
@@ -109,16 +114,67 @@ fn reference(
     }
     match (dose, replay) {
         (Some(dose), Some(replay)) => match disagreement(dose, replay, agreement) {
-            Some(reason) => Reference::none(reason),
+            Some(reason) => settled(dose, replay, trace, agreement).unwrap_or_else(|| Reference::none(reason)),
             None => Reference { basis: Basis::Causal, share: Some(both(dose, replay)), reason: None },
         },
-        (Some(dose), None) => Reference { basis: Basis::Dose, share: Some(clamped(dose)), reason: None },
+        (Some(dose), None) => match trace.filter(|trace| gap(*trace, dose) > agreement) {
+            Some(trace) => in_place(trace, dose),
+            None => Reference { basis: Basis::Dose, share: Some(clamped(dose)), reason: None },
+        },
         (None, Some(replay)) => Reference { basis: Basis::Replay, share: Some(clamped(replay)), reason: None },
         (None, None) => match model {
             Some(model) => by_model(explanation, primitive, model, None),
             None => Reference::none("neither a dose, a replay nor a unit cost is known"),
         },
     }
+}
+
+/// The one of dose and replay that disagree with which the time in place agrees, where it agrees with one of them alone.
+fn settled(dose: Estimate, replay: Estimate, trace: Option<Estimate>, agreement: f64) -> Option<Reference> {
+    let trace = trace?;
+    let [by_dose, by_replay] = [dose, replay].map(|one| gap(trace, one) <= agreement);
+    let points = (dose.point - replay.point).abs() * 100.0;
+    let lower = dose.point < replay.point;
+    let (basis, share, reason) = match (by_dose, by_replay) {
+        (true, false) => {
+            let why =
+                if lower { "saves more: computing it slows down what follows" } else { "saves less than it takes" };
+            (
+                Basis::Dose,
+                dose,
+                format!("dose and the time in place agree; replay is {points:.1} points off, and {why}"),
+            )
+        }
+        (false, true) => {
+            let why = if lower { "cheaper" } else { "dearer" };
+            let reason = format!(
+                "replay and the time in place agree; dose is {points:.1} points off: extra calls in a row are {why} than \
+                 the operation's own"
+            );
+            (Basis::Replay, replay, reason)
+        }
+        _ => return None,
+    };
+    Some(Reference { basis, share: Some(clamped(share)), reason: Some(reason) })
+}
+
+/// The time in place, where no dose can stand against it.
+fn in_place(trace: Estimate, dose: Estimate) -> Reference {
+    let (low, high) = (trace.low.unwrap_or(trace.point), trace.high.unwrap_or(trace.point));
+    let word = if dose.point < low { "cheaper" } else { "dearer" };
+    let reason = format!(
+        "timed in place; dose is {:.1} points off: extra calls in a row are {word} than the operation's own",
+        gap(trace, dose) * 100.0
+    );
+    let share = clamped(Estimate::with_interval((low + high) / 2.0, low, high));
+    Reference { basis: Basis::Trace, share: Some(share), reason: Some(reason) }
+}
+
+/// How far two intervals lie apart; 0 where they touch.
+fn gap(a: Estimate, b: Estimate) -> f64 {
+    let ends = |one: Estimate| (one.low.unwrap_or(one.point), one.high.unwrap_or(one.point));
+    let ((a_low, a_high), (b_low, b_high)) = (ends(a), ends(b));
+    (a_low - b_high).max(b_low - a_high).max(0.0)
 }
 
 /// Why dose and replay do not agree, where they do not.
@@ -234,9 +290,9 @@ pub fn rest(primitives: &[Shares]) -> Reference {
         let (low, high) = (share.low.unwrap_or(share.point), share.high.unwrap_or(share.point));
         point -= share.point;
         let (up, down) = (high - share.point, share.point - low);
-        // Costs in place tend to be off in the same direction, so ranges of costs add up.
-        if reference.basis == Basis::Model && high > 0.0 {
-            basis = Basis::Model;
+        // Costs in place tend to be off in the same direction, so ranges of costs add up, and so does what the clock costs.
+        if reference.is_range() && high > 0.0 {
+            basis = if basis == Basis::Model { basis } else { reference.basis };
             (below, above) = (below + up, above + down);
         } else {
             (below, above) = (below.hypot(up), above.hypot(down));
@@ -273,6 +329,39 @@ mod tests {
         let found = only(&known);
         assert_eq!((found.basis, found.share), (Basis::None, None));
         assert!(found.reason.unwrap().starts_with("replay exceeds dose by 10.0 points"));
+    }
+
+    #[test]
+    fn the_time_in_place_shows_which_of_the_two_is_off() {
+        let mut known = explanation(&[("a", 0.30)]);
+        known.primitives[0].replay_ns = Some(Estimate::with_interval(400e3, 395e3, 405e3));
+        let traced = |low: f64, high: f64| {
+            let mut known = known.clone();
+            known.primitives[0].trace_ns = Some(Estimate::with_interval(high, low, high));
+            only(&known)
+        };
+        let found = traced(390e3, 412e3);
+        assert_eq!((found.basis, found.share.unwrap().point), (Basis::Replay, 0.4));
+        assert!(found.reason.unwrap().contains("dose is 10.0 points off: extra calls in a row are cheaper"));
+        assert_eq!(traced(295e3, 312e3).basis, Basis::Dose);
+        // Agreeing with both, or with neither, it settles nothing.
+        assert_eq!(traced(250e3, 450e3).basis, Basis::None);
+        assert_eq!(traced(345e3, 355e3).basis, Basis::None);
+    }
+
+    #[test]
+    fn a_dose_alone_yields_to_the_time_in_place() {
+        let mut known = explanation(&[("a", 0.30)]);
+        known.primitives[0].replay_ns = None;
+        assert_eq!(only(&known).basis, Basis::Dose);
+        known.primitives[0].trace_ns = Some(Estimate::with_interval(312e3, 290e3, 312e3));
+        assert_eq!(only(&known).basis, Basis::Dose);
+        known.primitives[0].trace_ns = Some(Estimate::with_interval(450e3, 430e3, 450e3));
+        let found = only(&known);
+        assert_eq!(found.basis, Basis::Trace);
+        // A range of what the clock may cost does not widen with the confidence asked for.
+        let (low, high) = found.interval(10.0).unwrap();
+        assert!((low - 0.43).abs() < 1e-3 && (high - 0.45).abs() < 1e-3, "{low} to {high}");
     }
 
     #[test]

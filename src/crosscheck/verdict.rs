@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::reference::{Basis, Reference};
+use super::reference::Reference;
 use super::share::{Sampled, Z95};
 use crate::stats::Estimate;
 
@@ -135,7 +135,7 @@ fn difference(sampled: &Sampled, reference: &Reference, z: f64) -> Option<(f64, 
     let (s, r) = (sampled.share, reference.share?.point);
     let point = s - r;
     let (below, above) = ((s - s_low, r_high - r), (s_high - s, r - r_low));
-    Some(if reference.basis == Basis::Model {
+    Some(if reference.is_range() {
         (point - below.0 - below.1, point + above.0 + above.1)
     } else {
         (point - below.0.hypot(below.1), point + above.0.hypot(above.1))
@@ -223,6 +223,7 @@ pub(super) fn normal_quantile(p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::crosscheck::reference::Basis;
 
     fn reference(point: f64, half: f64) -> Reference {
         Reference {

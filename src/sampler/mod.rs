@@ -28,6 +28,8 @@ use crate::workload::{Digest, Fixture, Workload, WorkloadError};
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub use symbolise::symbolise;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub use symbols::names_of_code;
 pub use window::MARKER;
 
 /// A sampling profiler.

@@ -104,6 +104,15 @@ impl Symbols {
         &self.known[&address]
     }
 
+    fn names(&self, address: u64) -> Vec<String> {
+        let found = self.modules.iter().find(|(module, ..)| module.range.contains(&address));
+        let Some((module, _, tables)) = found else { return Vec::new() };
+        let tables = tables.get_or_init(|| Tables::load(module));
+        let offset = address - module.bias;
+        let by_lines = tables.inline_chain(offset).pop().map(|frame| frame.function);
+        tables.function(offset).map(str::to_owned).into_iter().chain(by_lines).filter(|name| !name.is_empty()).collect()
+    }
+
     fn resolve(&self, address: u64) -> Vec<Frame> {
         let Some((module, name, tables)) = self.modules.iter().find(|(module, ..)| module.range.contains(&address))
         else {
@@ -119,6 +128,13 @@ impl Symbols {
         }
         chain
     }
+}
+
+/// The names of the functions at addresses of this process, a list for each address: by the symbol table, and by debug
+/// information, which may spell a function with its type arguments.
+pub fn names_of_code(addresses: &[usize]) -> Vec<Vec<String>> {
+    let symbols = Symbols::of_this_process();
+    addresses.iter().map(|address| symbols.names(*address as u64)).collect()
 }
 
 /// A build id as it is written.

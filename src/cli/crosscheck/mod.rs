@@ -200,6 +200,7 @@ pub(super) fn explained(
     let settings = crate::harness::explain::Settings {
         seed,
         budget: std::time::Duration::from_secs_f64(budget),
+        names: super::names_of_code(),
         ..crate::harness::explain::Settings::default()
     };
     let bar = super::progress::bar(&operation.name);

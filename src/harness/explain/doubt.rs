@@ -175,19 +175,8 @@ fn of_primitive(
         ));
         return doubts;
     }
-    if let Some(replay) = one.replay_ns
-        && apart(dose, replay)
-    {
-        let reason = if dose.point > replay.point {
-            "repeating it costs more than its own calls do, or later work depends on what it leaves in the caches"
-        } else {
-            "calls repeated in a row run warmer than its own, or overlap"
-        };
-        doubts.push((
-            "dose-replay-disagree",
-            format!("{name}: dose says {}, replay {}: {reason}", Nanos(dose.point), Nanos(replay.point)),
-            "there is no single share of it: read dose as the cost of one more call, replay as the gain of none",
-        ));
+    if let Some(doubt) = disagreement(one, dose) {
+        doubts.push(doubt);
     } else if apart(dose, predicted) && one.replay_ns.is_none_or(|replay| apart(replay, predicted)) {
         let more = dose.point / predicted.point - 1.0;
         let cold = one.cost_band_ns.is_some_and(|(_, high)| dose.point < 1.05 * one.count * high);
@@ -202,6 +191,45 @@ fn of_primitive(
     }
     doubts.extend(bent(name, causal, samples, at));
     doubts
+}
+
+/// Where dose is held against replay, or against the time in place where nothing could be replayed, and differs.
+fn disagreement(one: &Explained, dose: Estimate) -> Option<Doubt> {
+    let name = &one.primitive;
+    let reason = |other: Estimate| {
+        if dose.point > other.point {
+            "repeating it costs more than its own calls do, or later work depends on what it leaves in the caches"
+        } else {
+            "calls repeated in a row run warmer than its own, or overlap"
+        }
+    };
+    let agrees = |estimate: Estimate| one.trace_ns.is_some_and(|in_place| !apart(in_place, estimate));
+    match one.replay_ns {
+        Some(replay) if apart(dose, replay) => {
+            let message =
+                format!("{name}: dose says {}, replay {}: {}", Nanos(dose.point), Nanos(replay.point), reason(replay));
+            let remedy = match (agrees(dose), agrees(replay)) {
+                (false, true) => "trust replay, with which the time in place agrees",
+                (true, false) => "trust dose, with which the time in place agrees; read replay as the gain of none",
+                _ => {
+                    "there is no single share of it: read dose as the cost of one more call, replay as the gain of none"
+                }
+            };
+            Some(("dose-replay-disagree", message, remedy))
+        }
+        None if one.trace_ns.is_some() && !agrees(dose) => {
+            let in_place = one.trace_ns.unwrap_or(dose);
+            let message = format!(
+                "{name}: dose says {}, the time in place {}: {}",
+                Nanos(dose.point),
+                Nanos(in_place.point),
+                reason(in_place)
+            );
+            let remedy = "trust the time in place, or let it be repeated on other inputs, with Boundary::rerun";
+            Some(("dose-trace-disagree", message, remedy))
+        }
+        _ => None,
+    }
 }
 
 fn bent(name: &str, causal: &Causal, samples: &Samples, at: &Places) -> Option<Doubt> {

@@ -6,18 +6,20 @@
 //! figures share their rounds, so a slow minute of the machine moves none against another.
 
 mod doubt;
+mod frames;
 mod recorded;
 
 use std::cell::RefCell;
 use std::time::Duration;
 
 use super::alone::{self, Chaining, Pool};
+use super::calibrate;
 use super::count::{self, OpCounts};
 use super::interleave::{self, Arm, Plan, Samples, Session, Treatment};
-use crate::boundary::{self, Selection, Supply};
-use crate::crosscheck::explanation::{Explained, Explanation, FramePattern};
+use crate::boundary::{self, Selection, Supply, Traced};
+use crate::crosscheck::explanation::{Explained, Explanation};
 use crate::record::Record;
-use crate::stats::Estimate;
+use crate::stats::{self, Estimate};
 use crate::workload::{Suite, Workload, WorkloadError};
 
 /// How an operation is explained.
@@ -31,11 +33,16 @@ pub struct Settings {
     pub iterations: u64,
     /// Unit costs from a record, instead of measuring them here.
     pub costs: Option<Record>,
+    /// What gives the code at an address its names, so that the closures of one function are told apart.
+    pub names: Option<Names>,
 }
+
+/// The names of the functions at addresses of this process, a list for each address.
+pub type Names = fn(&[usize]) -> Vec<Vec<String>>;
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { seed: 1, budget: Duration::from_secs(30), iterations: 8, costs: None }
+        Self { seed: 1, budget: Duration::from_secs(30), iterations: 8, costs: None, names: None }
     }
 }
 
@@ -90,7 +97,8 @@ pub fn explain(
         None => measured_units(&samples, &at),
     };
     let costs = settings.costs.as_ref().map_or(doubt::Costs::Measured(suite), doubt::Costs::Recorded);
-    let mut explanation = assemble(&counts, &samples, &at, &traced, &units);
+    let names = frames::names_of_closures(&counts.primitives, settings.names);
+    let mut explanation = assemble(&counts, &samples, &at, &traced, (&units, &names));
     explanation.warnings = doubt::warnings(&explanation, &counts, &samples, &at, costs);
     explanation.warnings.extend(settings.costs.as_ref().and_then(recorded::of_another_machine));
     Ok(explanation)
@@ -127,8 +135,7 @@ fn steps(session: &mut Session, rough: f64, names: &[String]) -> Result<Vec<u32>
     }
     let in_place = |name: &String| {
         let runs = session.traced.iter();
-        let of_run =
-            |run: &Vec<boundary::Traced>| run.iter().find(|one| one.primitive == *name).map(|one| one.total_ns);
+        let of_run = |run: &Vec<Traced>| run.iter().find(|one| one.primitive == *name).map(|one| one.total_ns);
         Some(runs.filter_map(of_run).min()? as f64 / session.batch as f64)
     };
     // One, for a primitive that none of these runs called.
@@ -214,24 +221,37 @@ impl Causal {
     }
 }
 
-/// Low quantile over tracing runs of each primitive's time in place, per iteration.
-fn traced(session: &Session) -> Vec<(String, f64)> {
+/// Times that a primitive's calls may take longer in place for being timed, at most, in readings of an empty window: one
+/// for the clock itself, and as much again for what it drives out of the caches.
+const CLOCK: f64 = 2.0;
+
+/// Low quantile over tracing runs of each primitive's time in place, per iteration. The lower end of its interval leaves
+/// out what reading the clock at each call may have cost.
+fn traced(session: &Session) -> Vec<(String, Estimate)> {
+    let empty_ns = calibrate::calibrate().empty_ns as f64;
     let mut names: Vec<&'static str> = session.traced.iter().flatten().map(|one| one.primitive).collect();
     names.sort_unstable();
     names.dedup();
-    let low = |name: &str| {
-        let totals = session.traced.iter().flatten().filter(|one| one.primitive == name).map(|one| one.total_ns as f64);
-        crate::stats::quantile(&crate::stats::sorted(totals.collect()), QUANTILE).unwrap_or(f64::NAN)
+    let of = |name: &&'static str| {
+        let runs: Vec<&Traced> = session.traced.iter().flatten().filter(|one| one.primitive == *name).collect();
+        let totals = stats::sorted(runs.iter().map(|run| run.total_ns as f64).collect());
+        let point = stats::quantile(&totals, QUANTILE).unwrap_or(f64::NAN);
+        let (low, high) = stats::order::interval(&totals, QUANTILE).unwrap_or((point, point));
+        let calls = runs.iter().map(|run| run.calls as f64).sum::<f64>() / runs.len().max(1) as f64;
+        let readings = CLOCK * empty_ns * calls;
+        let batch = session.batch as f64;
+        let in_place = Estimate::with_interval(point, (low - readings).max(0.0), high);
+        ((*name).to_owned(), in_place.scaled(1.0 / batch))
     };
-    names.iter().map(|name| ((*name).to_owned(), low(name) / session.batch as f64)).collect()
+    names.iter().map(of).collect()
 }
 
 fn assemble(
     counts: &OpCounts,
     samples: &Samples,
     at: &Places,
-    traced: &[(String, f64)],
-    units: &[Unit],
+    traced: &[(String, Estimate)],
+    (units, names): (&[Unit], &frames::Symbols),
 ) -> Explanation {
     let primitives = counts
         .primitives
@@ -249,8 +269,8 @@ fn assemble(
                 predicted_ns: unit.map(|unit| unit.cost.scaled(count.mean)),
                 dose_ns: causal.map(|causal| causal.dose(samples, at.dose_none)),
                 replay_ns: causal.and_then(|causal| causal.saving(samples)),
-                trace_ns: traced.iter().find(|(one, _)| one == name).map(|(_, ns)| Estimate::point(*ns)),
-                frames: frames(name),
+                trace_ns: traced.iter().find(|(one, _)| one == name).map(|(_, in_place)| *in_place),
+                frames: frames::patterns(name, names),
             }
         })
         .collect();
@@ -263,42 +283,6 @@ fn assemble(
         causal_valid: doubt::gate_holds(samples, at),
         warnings: Vec::new(),
     }
-}
-
-/// The functions that were declared to be the primitive's, or where none are, those of its name; and the closures seen
-/// at its boundaries.
-fn frames(name: &str) -> Vec<FramePattern> {
-    let Some(known) = boundary::known(name) else { return Vec::new() };
-    let mut frames: Vec<FramePattern> =
-        known.frames.iter().map(|frame| FramePattern::Exact((*frame).to_owned())).collect();
-    if frames.is_empty() {
-        frames.extend([FramePattern::Exact(name.to_owned()), FramePattern::Glob(format!("*::{name}"))]);
-    }
-    frames.extend(known.closures.into_iter().flat_map(closure_patterns));
-    frames
-}
-
-/// The closure itself, and the boundary's call that is instantiated with it: where only lines are recorded, an inlined
-/// closure is named without its path. A closure's type name ends in `{{closure}}`; symbols write `{{closure}}`,
-/// `{closure#0}` or, as a type, `{closure_env#0}`.
-fn closure_patterns(type_name: &str) -> [FramePattern; 2] {
-    const CLOSURE: &str = "{{closure}}";
-    let escaped: String = type_name
-        .split(CLOSURE)
-        .map(|part| {
-            part.chars().fold(String::new(), |mut text, c| {
-                // Not everything: `\<` and `\>` are the ends of words.
-                if r"\.+*?()|[]{}^$#&-~".contains(c) {
-                    text.push('\\');
-                }
-                text.push(c);
-                text
-            })
-        })
-        .collect::<Vec<_>>()
-        .join(r"\{(?:\{closure\}|closure(?:_env)?#\d+)\}");
-    let call = format!(r"(?:^|::)call(?:_on|_on_made|_borrowed)?(?:::)?<(?:.*[, ])?{escaped}(?:<.*>)?>$");
-    [FramePattern::Regex(format!("^{escaped}$")), FramePattern::Regex(call)]
 }
 
 #[cfg(all(test, not(feature = "boundary-off")))]

@@ -1,7 +1,5 @@
 use super::*;
 use crate::Boundary;
-use crate::crosscheck::pattern::Matcher;
-use crate::profile::Frame;
 use crate::workload::Digest;
 
 static LARGE: Boundary = Boundary::new("explain_large").rerun(|inputs| {
@@ -83,33 +81,4 @@ fn an_output_that_borrows_is_known_by_its_dose() {
     assert_eq!((one.count, one.replay_ns, explanation.replay_all_ns), (3.0, None, None));
     let share = one.dose_ns.unwrap().point / explanation.time_ns.unwrap().point;
     assert!((share / 0.6 - 1.0).abs() < 0.25, "{share}");
-}
-
-#[test]
-fn a_closures_pattern_matches_both_manglings_and_nothing_else() {
-    let matchers =
-        closure_patterns("<a::B as c::D>::run::{{closure}}").map(|pattern| Matcher::new("run", &pattern).unwrap());
-    let matches = |function: &str| {
-        let frame = Frame { function: function.to_owned(), ..Frame::default() };
-        matchers.iter().any(|matcher| matcher.matches(&frame))
-    };
-    for function in [
-        "<a::B as c::D>::run::{{closure}}",
-        "<a::B as c::D>::run::{closure#0}",
-        "call_on<u64, <a::B as c::D>::run::{closure_env#2}>",
-        "call_borrowed<&str, <a::B as c::D>::run::{closure_env#2}>",
-        "<countercheck::boundary::Boundary>::call::<u32, <a::B as c::D>::run::{closure#1}>",
-        "countercheck::boundary::Boundary::call_on<u64, <a::B as c::D>::run::{closure_env#2}<u8>>",
-    ] {
-        assert!(matches(function), "{function}");
-    }
-    for function in [
-        "{closure#0}",
-        "<a::B as c::D>::run",
-        "<a::B as c::D>::run::{closure#0}::inner",
-        "call_on<u64, x::run::{closure_env#2}>",
-        "recall_on<u64, <a::B as c::D>::run::{closure_env#2}>",
-    ] {
-        assert!(!matches(function), "{function}");
-    }
 }

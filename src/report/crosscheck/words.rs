@@ -51,7 +51,10 @@ pub(super) fn headline(report: &Report) -> String {
 pub(super) fn reference_notes(report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(gap) = report.summary.largest_causal_gap
-        && report.summary.without_reference == 0
+        && report
+            .rows
+            .iter()
+            .all(|row| row.reference.basis == Basis::Causal || row.dose.is_none() || row.replay.is_none())
     {
         notes.push(format!("reference: dose and replay agree within {} on every row", points(gap)));
     }
@@ -61,10 +64,16 @@ pub(super) fn reference_notes(report: &Report) -> Vec<String> {
             (Basis::None, Some(reason)) if !row.minor => {
                 notes.push(format!("reference: none for {}: {reason}", safe(&row.primitive)));
             }
+            (Basis::Dose | Basis::Replay | Basis::Trace, Some(reason)) if !row.minor => {
+                notes.push(format!("reference: {}: {reason}", safe(&row.primitive)));
+            }
             _ => {}
         }
     }
-    let dose_alone = report.rows.iter().filter(|row| row.reference.basis == Basis::Dose && !row.minor);
+    let dose_alone = report
+        .rows
+        .iter()
+        .filter(|row| row.reference.basis == Basis::Dose && row.reference.reason.is_none() && !row.minor);
     let dose_alone: Vec<String> = dose_alone.map(|row| safe(&row.primitive)).collect();
     if !dose_alone.is_empty() {
         notes.push(format!(
