@@ -38,7 +38,7 @@ pub mod web;
 pub mod workload;
 
 pub use boundary::Boundary;
-pub use workload::{Suite, Workload};
+pub use workload::{Family, Suite, Workload};
 
 /// The examples in the documentation compile and run.
 #[cfg(all(doctest, not(feature = "boundary-off")))]

@@ -210,7 +210,7 @@ fn interval(ratio: Option<Estimate>) -> String {
 fn closing(report: &Report) -> Vec<String> {
     let mut lines = vec![match &report.guard {
         Guard::Absent => "No A/A row on both sides: nothing vouches for the machine being the same.".to_owned(),
-        Guard::Quiet(row) => format!("A/A row: {}, as it should be.", interval(row.ratio)),
+        Guard::Quiet(row) => format!("A/A row: {}; no change is claimed for unchanged code.", interval(row.ratio)),
         Guard::Fired(row) => {
             format!("A/A row: {} for unchanged code. Measure both sides again, close together.", interval(row.ratio))
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 
 use super::records::{self, day};
 use super::terminal::{self, Tone, toned};
@@ -28,7 +28,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Outcome> {
-    let records = records::read_folder(&args.records)?;
+    let records = records::read_folder(&args.records)
+        .context("expected a folder of records that `time --record` wrote; --records names one")?;
     let series = history::of(&records, &args.row, &Settings::default());
     if series.is_empty() {
         let mut names: Vec<&str> = records.iter().flat_map(|(_, r)| &r.rows).map(|row| row.name.as_str()).collect();

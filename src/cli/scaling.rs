@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use super::{Outcome, progress, select, terminal};
+use super::{Outcome, progress, terminal};
 use crate::harness::fresh::Launcher;
 use crate::harness::run::AllocationPass;
 use crate::harness::session::{self, Plan};
+use crate::nearest;
 use crate::record::Variant;
 use crate::record::growth::growth;
 use crate::report::growth::{json, text};
@@ -79,7 +80,13 @@ fn members(suite: &Suite, family: &str, sizes: &[u64]) -> anyhow::Result<Vec<Wor
         }
         None => {
             let names = suite.families.iter().map(|one| one.name.as_str());
-            bail!("{family:?} is no family; {}", select::nearest(family, names))
+            let known = format!(
+                "there are {}",
+                suite.families.iter().map(|one| one.name.as_str()).collect::<Vec<_>>().join(", ")
+            );
+            let known =
+                if suite.families.is_empty() { "the suite has none: see Suite::with_family".to_owned() } else { known };
+            bail!("{family:?} is no family; {}", nearest::phrase(family, names, &known))
         }
     }
 }

@@ -15,6 +15,13 @@ use crate::stats::Estimate;
 /// cost band was measured. An assumption, not a measurement.
 pub const ASSUMED_BAND: f64 = 0.25;
 
+/// A call that costs less alone may cost nothing in place, where it is inlined and overlaps with what surrounds it. In
+/// nanoseconds. An assumption, used only where dose and replay could not tell.
+pub const SHORT_CALL_NS: f64 = 50.0;
+
+/// A primitive without a reference that takes more of the operation leaves the rest without one too.
+const IGNORED: f64 = 0.05;
+
 /// What a reference rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -230,8 +237,9 @@ fn by_model(explanation: &Explanation, primitive: &Explained, model: Estimate, r
     let time = explanation.time_ns.unwrap_or(Estimate::point(f64::NAN));
     let (mut low, mut high) = (model.low.unwrap_or(model.point), model.high.unwrap_or(model.point));
     // A cost standing alone that dose and replay could not be held against may be off in either direction.
+    let is_short = primitive.unit_cost_ns.is_some_and(|cost| cost.point < SHORT_CALL_NS);
     if reason.is_some() {
-        low = low.min(model.point * (1.0 - ASSUMED_BAND));
+        low = if is_short { 0.0 } else { low.min(model.point * (1.0 - ASSUMED_BAND)) };
         high = high.max(model.point * (1.0 + ASSUMED_BAND));
     }
     let mut reason = reason;
@@ -283,6 +291,11 @@ pub fn rest(primitives: &[Shares]) -> Reference {
                 return Reference::none("a primitive has no reference, so what the primitives leave has none");
             };
             let most = trace.high.unwrap_or(trace.point);
+            if most > IGNORED {
+                return Reference::none(
+                    "a primitive of some size has no reference, so what the primitives leave has none",
+                );
+            }
             point -= most / 2.0;
             (below, above) = (below + most / 2.0, above + most / 2.0);
             continue;
@@ -393,6 +406,9 @@ mod tests {
         // The cost band begins at the cost itself; what could not be held against the clock may be lower too.
         known.primitives[0].cost_band_ns = Some((300e3, 300e3));
         assert!(only(&known).share.unwrap().low.unwrap() < 0.226);
+        // A call of some nanoseconds may vanish in place.
+        known.primitives[0].unit_cost_ns = Some(Estimate::point(2.0));
+        assert_eq!(only(&known).share.unwrap().low, Some(0.0));
         known.primitives[0].predicted_ns = None;
         known.primitives[0].unit_cost_ns = None;
         assert_eq!(only(&known).basis, Basis::None);

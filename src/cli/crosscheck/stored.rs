@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
 use super::Evidence;
@@ -11,6 +11,7 @@ use crate::cli::input::read_profile;
 use crate::cli::output::write_file;
 use crate::crosscheck::explanation::Explanation;
 use crate::import::counts::Case;
+use crate::import::profile::NOT_UNWOUND;
 use crate::profile::Profile;
 
 /// The explanation in a file: one alone, or the operation's among those that `explain --json` prints.
@@ -63,7 +64,14 @@ pub(in crate::cli) fn profile(path: &Path) -> anyhow::Result<Profile> {
         return serde_json::from_reader(std::io::BufReader::new(file))
             .with_context(|| format!("{shown} is not a profile that `crosscheck --keep` wrote"));
     }
-    read_profile(path, None)
+    let profile = read_profile(path, None)?;
+    ensure!(
+        !profile.notes.iter().any(|note| note.code == NOT_UNWOUND),
+        "{shown}: found copies of stacks, recorded with --call-graph dwarf, which are not unwound here; expected a profile \
+         with callers: bring the text of `perf script -i {shown}`",
+        shown = path.display()
+    );
+    Ok(profile)
 }
 
 /// Writes what was judged, for [`explanation`] and [`profiles`] to read again.

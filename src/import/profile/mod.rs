@@ -25,6 +25,9 @@ use super::error::{ImportError, Position, excerpt};
 use super::input::{Input, Limits};
 use crate::profile::{Profile, SampleClock, WeightType};
 
+/// The code of the note that callers are missing, because stacks were copied and nobody has unwound the copies.
+pub const NOT_UNWOUND: &str = "stacks-not-unwound";
+
 /// How to read a profile.
 #[derive(Clone, Debug)]
 pub struct Options {

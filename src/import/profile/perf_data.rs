@@ -153,6 +153,8 @@ struct Reader {
     times: Option<(u64, u64)>,
     without_stack: u64,
     with_values: u64,
+    /// Samples with a copy of their stack, which only DWARF could unwind.
+    copied: u64,
     lost: u64,
 }
 
@@ -200,6 +202,7 @@ impl Reader {
             times: None,
             without_stack: 0,
             with_values: 0,
+            copied: 0,
             lost: 0,
         }
     }
@@ -270,6 +273,7 @@ impl Reader {
         }
         let stack = self.builder.stack_of(frames.into_iter().rev());
         self.without_stack += u64::from(stack.is_none());
+        self.copied += u64::from(sample.has_copy);
         if let Some(time) = sample.timestamp {
             let (first, last) = self.times.unwrap_or((time, time));
             self.times = Some((first.min(time), last.max(time)));
@@ -340,6 +344,11 @@ impl Reader {
         if self.with_values > 0 {
             let message = "samples that also hold the values of their group's counters, which are left out";
             self.builder.note("counter-values", message, self.with_values);
+        }
+        if self.copied > 0 {
+            let message = "recorded with --call-graph dwarf: the copies of stacks are not unwound here, so callers are missing; \
+                           the text of perf script has them";
+            self.builder.note(super::NOT_UNWOUND, message, self.copied);
         }
         let times = self.times;
         let provenance = self.builder.provenance();

@@ -22,7 +22,9 @@ pub(super) fn headline(report: &Report) -> String {
     let made_of = summary.main_share.map(|share| {
         let many = summary.main_primitives;
         let noun = if many == 1 { "primitive" } else { "primitives" };
-        format!(" {} of it is {} {noun}", percent(share, 0), number_word(many))
+        // Costs standing alone may add up to more than the operation.
+        let part = if share > 1.0 { "All".to_owned() } else { percent(share, 0) };
+        format!(" {part} of it is {} {noun}", number_word(many))
     });
     let unmatched = report.warnings.iter().filter(|warning| warning.code == "nothing-matched").count();
     let says = match (summary.misleading.as_slice(), report.samplers.len(), summary.sound.len()) {

@@ -15,6 +15,8 @@ pub(super) struct Sampled {
     /// The call chain, leaf first, with its marks of kernel and user parts.
     pub chain: Vec<u64>,
     pub cpu_mode: CpuMode,
+    /// Whether a copy of the stack stands in place of its callers.
+    pub has_copy: bool,
 }
 
 impl From<&SampleRecord<'_>> for Sampled {
@@ -28,6 +30,7 @@ impl From<&SampleRecord<'_>> for Sampled {
             period: sample.period,
             chain: chain.map_or(Vec::new(), |chain| (0..chain.len()).map_while(|at| chain.get(at)).collect()),
             cpu_mode: sample.cpu_mode,
+            has_copy: sample.user_stack.is_some(),
         }
     }
 }
@@ -60,7 +63,7 @@ pub(super) fn sample(record: &RawEventRecord<'_>, lost: bool) -> Option<Sampled>
         return None;
     }
     let chain = (0..length).map_while(|_| words.next()).collect();
-    Some(Sampled { pid, tid, ip, timestamp, period, chain, cpu_mode: CpuMode::from_misc(record.misc) })
+    Some(Sampled { pid, tid, ip, timestamp, period, chain, cpu_mode: CpuMode::from_misc(record.misc), has_copy: false })
 }
 
 struct Words<'a> {
