@@ -209,7 +209,9 @@ fn disagreement(one: &Explained, dose: Estimate) -> Option<Doubt> {
             let message =
                 format!("{name}: dose says {}, replay {}: {}", Nanos(dose.point), Nanos(replay.point), reason(replay));
             let remedy = match (agrees(dose), agrees(replay)) {
-                (false, true) => "trust replay, with which the time in place agrees; with Boundary::rerun the dose runs on other inputs",
+                (false, true) => {
+                    "trust replay, with which the time in place agrees; with Boundary::rerun the dose runs on other inputs"
+                }
                 (true, false) => "trust dose, with which the time in place agrees; read replay as the gain of none",
                 _ => {
                     "there is no single share of it: read dose as the cost of one more call, replay as the gain of none"
