@@ -17,6 +17,7 @@ pub mod exam;
 pub mod harness;
 #[cfg(feature = "import")]
 pub mod import;
+#[cfg(any(feature = "import", not(target_arch = "wasm32")))]
 mod nearest;
 pub mod operation;
 pub mod primitive;
