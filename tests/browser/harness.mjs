@@ -30,7 +30,7 @@ export function serve() {
 
 /** Chromium; V8's flag for wide arithmetic where asked, by its names before and after it left the experiments. */
 export const launch = ({ wide = false } = {}) =>
-  chromium.launch({ executablePath, args: ['--no-sandbox', ...(wide ? ['--js-flags=--experimental-wasm-wide-arithmetic --wasm-wide-arithmetic'] : [])] });
+  chromium.launch({ executablePath, args: ['--no-sandbox', ...(wide ? ['--js-flags=--wasm-wide-arithmetic,--experimental-wasm-wide-arithmetic'] : [])] });
 
 /** A page that has loaded and is ready to run, with everything that went wrong on the way. */
 export async function open(browser, url, options = {}) {
