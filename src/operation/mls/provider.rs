@@ -25,7 +25,9 @@ use crate::operation::bounded::{self, Aead, sized};
 use crate::primitive::PrimitiveError;
 use crate::primitive::ed25519::SigningKey;
 
-static RANDOM: Boundary = Boundary::new("random").stateful();
+// Named, because other crates have functions called `random` that do more than draw.
+static RANDOM: Boundary =
+    Boundary::new("random").frames(&["countercheck::operation::mls::provider::Random::draw"]).stateful();
 
 /// Storage, primitives and randomness of one member.
 #[derive(Debug)]
